@@ -35,6 +35,18 @@ class ChunkSource(Protocol):
         ...
 
 
+class ChunkSink(Protocol):
+    """Where chunks are stored."""
+
+    def store(self, chunk: bytes) -> bytes:
+        """Store a chunk and return its digest."""
+        ...
+
+    def keep(self, digest: bytes) -> None:
+        """Keep a chunk that is stored already."""
+        ...
+
+
 class SavedTable(msgspec.Struct, frozen=True):
     """A table by the digests of its chunks: its number of rows, and for each column a digest for each group."""
 

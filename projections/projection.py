@@ -10,6 +10,7 @@ from projections.event_slice import EventSlice
 from projections.saved_state import SavedState
 
 if TYPE_CHECKING:
+    from projections.chunk_store import ChunkSink, ChunkSource
     from projections.column_table import ColumnTable
 
 
@@ -35,14 +36,15 @@ class Projection(SavedState, ABC):
         """Return the tables of the state by name: what grows with every event, loaded and saved chunk by chunk."""
         return {}
 
-    def kept(self) -> "Callable[[], bytes] | None":
+    def kept(self) -> "Callable[[ChunkSink], bytes] | None":
         """Return a function that computes, on any thread, what views keep of the state as it is now; None for nothing.
 
-        It is saved beside the state, and is no part of it: without it views are slower, and not different.
+        It is saved beside the state, and is no part of it: without it views are slower, and not different. Parts that
+        are read only when they are used are chunks, which the function stores.
         """
         return None
 
-    def take_kept(self, kept: bytes) -> None:
+    def take_kept(self, kept: bytes, source: "ChunkSource") -> None:
         """Take what views kept of a restored state. Errors: msgspec.DecodeError for those of another version."""
 
     @abstractmethod

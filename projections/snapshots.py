@@ -30,6 +30,7 @@ from projections.chunk_store import (
     ALL_ZERO,
     CHUNKS_TABLE,
     ChunkReader,
+    ChunkSink,
     ChunkSource,
     SavedTable,
     delete_chunks,
@@ -67,11 +68,14 @@ _PROBE = "SELECT name, version, position, root, seal, contents, digest, bytes FR
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """What a snapshot holds: digests of the encoded state and of what views keep (empty: nothing), and the tables."""
+    """What a snapshot holds: the digest of the encoded state, the tables, and digests of what views keep.
+
+    Of `parts` the first is read with the state, and the others when they are used.
+    """
 
     state: bytes
     tables: dict[str, SavedTable]
-    kept: bytes = b""
+    parts: list[bytes] = []
 
 
 class Snapshot(NamedTuple):
@@ -92,7 +96,7 @@ class StoredState(NamedTuple):
     version: int
     state: bytes
     tables: "Mapping[str, ColumnTable]"
-    kept: Callable[[], bytes] | None
+    kept: Callable[[ChunkSink], bytes] | None
 
 
 class Snapshots:
@@ -199,10 +203,10 @@ class Snapshots:
             raise ValueError("other tables were saved")
         for name, table in tables.items():
             table.restore(contents.tables[name], self._reader)
-        if contents.kept:
-            kept = self._reader.read(contents.kept)
+        if contents.parts:
+            kept = self._reader.read(contents.parts[0])
             with suppress(msgspec.DecodeError):  # of another version: it is computed again
-                state.take_kept(kept)
+                state.take_kept(kept, self._reader)
         return state
 
     def count_damaged(self, snapshot: Snapshot) -> int:
@@ -278,7 +282,7 @@ def _store_states(
     connection: sqlite3.Connection,
     states: Sequence[Projection],
     frozen: "Sequence[Mapping[str, ColumnTable]]",
-    kept: Sequence[Callable[[], bytes] | None],
+    kept: Sequence[Callable[[ChunkSink], bytes] | None],
 ) -> list[StoredState]:
     """Store each state before the next one is encoded, so that only one of them is in memory."""
     stored = []
@@ -307,8 +311,7 @@ def _save(
         for table in state.tables.values():
             store_chunks(connection, table.unsaved(source))
         tables = {name: table.saved() for name, table in state.tables.items()}
-        kept = b"" if state.kept is None else _store_chunk(connection, state.kept())
-        contents = msgspec.msgpack.encode(Contents(state.state, tables, kept))
+        contents = msgspec.msgpack.encode(Contents(state.state, tables, _store_kept(connection, state.kept)))
         snapshots.append(Snapshot(state.name, state.version, position, root, contents))
     # one transaction: no snapshot ever names a chunk that was deleted
     with connection:
@@ -320,6 +323,30 @@ def _save(
     for state in states:
         for table in state.tables.values():
             table.note_saved(source)
+
+
+class _KeptChunks:
+    """Stores the chunks of what views keep. `digests` has those of all."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.digests: list[bytes] = []
+
+    def store(self, chunk: bytes) -> bytes:
+        digest = _store_chunk(self._connection, chunk)
+        self.keep(digest)
+        return digest
+
+    def keep(self, digest: bytes) -> None:
+        self.digests.append(digest)
+
+
+def _store_kept(connection: sqlite3.Connection, kept: Callable[[ChunkSink], bytes] | None) -> list[bytes]:
+    """Store what views keep, and return the digests of its chunks."""
+    if kept is None:
+        return []
+    chunks = _KeptChunks(connection)
+    return [_store_chunk(connection, kept(chunks)), *chunks.digests]
 
 
 def _delete_older(connection: sqlite3.Connection, newest: Snapshot) -> None:
@@ -350,7 +377,7 @@ def _digests(contents: bytes) -> set[bytes]:
     """Return the digests of all chunks of a snapshot. Errors: msgspec.DecodeError."""
     named = msgspec.msgpack.decode(contents, type=Contents)
     columns = [digests for table in named.tables.values() for digests in table.columns.values()]
-    return {named.state, named.kept}.union(*columns) - {ALL_ZERO}
+    return {named.state, *named.parts}.union(*columns) - {ALL_ZERO}
 
 
 def _delete_all(connection: sqlite3.Connection) -> None:

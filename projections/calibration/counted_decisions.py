@@ -15,7 +15,7 @@ from projections.calibration.cluster_rows import AlikeCells, ClusterRows, count_
 from projections.calibration.count_table import CATEGORY_FIELD
 from projections.calibration.counted_columns import COLUMNS_COUNT, COUNTS_WIDTH, OPEN, CountedColumns, Places
 from projections.calibration.dependence import NewestReviews
-from projections.calibration.kept_clusters import KeptClusters, KeptOlder, OlderClusters, ViewClusters
+from projections.calibration.kept_clusters import KeptClusters, KeptOlder, OlderClusters, ReadRows, ViewClusters
 from projections.calibration.kept_groups import KEPT_FILTERS_MAX, Held, KeptGroups
 from projections.calibration.named_clusters import NO_REVIEWS, NamedReviews, OrderedReviews
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
@@ -128,21 +128,21 @@ class CountedDecisions(NamedTuple):
         if self.within is not None:
             return ViewClusters(self.named(check), None)
         kept = self._kept_clusters(alike)
-        parts, held = list[ClusterRows](), list[Held[ClusterRows] | None]()
+        parts, held = list[ReadRows](), list[Held[ClusterRows] | None]()
         for group, places in self.columns.within(self.since_us, self.until_us):
             check()
             whole = self._held_rows(group, alike, kept.groups) if isinstance(places, slice) else None
-            if whole is not None and whole.value is not None:
+            if whole is not None and whole.read is not None:
                 held.append(whole)
-                parts.append(whole.value)
+                parts.append(whole.read)
             else:
                 held.append(None)
-                parts.append(self._cluster_rows(group, places))
+                parts.append(partial(self._cluster_rows, group, places))
         older_groups = self.columns.counted.groups - NEWEST_GROUPS
         known = [one for one in held[:-NEWEST_GROUPS] if one is not None]
         if not known or len(known) < older_groups:  # some are not whole, or have too many different reviews
-            return ViewClusters(as_reviews(self.cells, join(parts).in_order()), None)
-        newest = join(parts[-NEWEST_GROUPS:])
+            return ViewClusters(as_reviews(self.cells, _join_read(parts, check).in_order()), None)
+        newest = _join_read(parts[-NEWEST_GROUPS:], check)
         first = int(newest.cluster.min(initial=len(self.clusters) + 1))
         older = kept.older
         if older is None or older.first != first or len(older.held) != len(known) or not older.begins(first, known):
@@ -153,15 +153,17 @@ class CountedDecisions(NamedTuple):
         self, before: KeptOlder | None, first: int, held: Sequence[Held[ClusterRows]], alike: AlikeCells
     ) -> KeptOlder:
         """Return what follows from older groups of rows; what was found before is used if only newer ones are added."""
-        rows = [one.value for one in held if one.value is not None]
+        rows = [one.read for one in held if one.read is not None]
         read = partial(read_older, self.cells, rows, first)
         if before is not None and before.begins(first, held):
-            added = join([before.rest, *rows[len(before.held) :]])
+            added = join([before.rest, *(read_rows() for read_rows in rows[len(before.held) :])])
             if int(added.cluster.min(initial=first)) >= before.first:  # else an older cluster has more reviews
                 more = as_reviews(self.cells, added.take(added.cluster < first).in_order())
                 clusters = before.clusters.with_more(read, more, alike)
                 return KeptOlder(held, first, clusters, added.take(added.cluster >= first))
-        return KeptOlder(held, first, OlderClusters(read), join([part.take(part.cluster >= first) for part in rows]))
+        parts = (read_rows() for read_rows in rows)
+        rest = join([part.take(part.cluster >= first) for part in parts])
+        return KeptOlder(held, first, OlderClusters(read), rest)
 
     def _kept_clusters(self, alike: AlikeCells) -> KeptClusters:
         """Return what is kept for this kind of question; of filters, for the newest few."""
@@ -256,6 +258,16 @@ def as_reviews(cells: Cells, rows: ClusterRows) -> NamedReviews:
     return NamedReviews.of(rows.cell, levels, level[rows.cell], outcome, rows.cluster, n)
 
 
-def read_older(cells: Cells, rows: Sequence[ClusterRows], first: int) -> NamedReviews:
+def _join_read(rows: Sequence[ReadRows], check: Check) -> ClusterRows:
+    """Read rows, and return them one after another."""
+    parts = []
+    for read in rows:
+        check()
+        parts.append(read())
+    return join(parts)
+
+
+def read_older(cells: Cells, rows: Sequence[ReadRows], first: int) -> NamedReviews:
     """Return the reviews of the clusters before one."""
-    return as_reviews(cells, join([part.take(part.cluster < first) for part in rows]).in_order())
+    parts = (read() for read in rows)
+    return as_reviews(cells, join([part.take(part.cluster < first) for part in parts]).in_order())

@@ -17,12 +17,16 @@ from projections.calibration.cluster_rows import CLUSTER_TYPES, AlikeCells, Clus
 from projections.calibration.kept_groups import Column, Held, KeptGroups, SavedGroup
 from projections.calibration.named_clusters import ClusterPart, NamedReviews
 from projections.calibration.words import GroupBy
+from projections.chunk_store import ChunkSink, ChunkSource
 from projections.query_check import Check, no_check
 from projections.stats.gap_martingale import BETS, CLUSTER_REVIEWS
 
 _PART_TYPES = np.float64, np.uint32, np.float64, np.uint32, np.uint8, np.uint32, np.uint32
 
-OlderReader = Callable[[Sequence[ClusterRows], int], NamedReviews]
+ReadRows = Callable[[], ClusterRows]
+"""Returns the rows of a group."""
+
+OlderReader = Callable[[Sequence[ReadRows], int], NamedReviews]
 """Returns the reviews in some rows of the clusters before one."""
 
 
@@ -94,18 +98,20 @@ class KeptClusters:
         self.groups = KeptGroups(ClusterRows, *CLUSTER_TYPES)
         self.older: KeptOlder | None = None
 
-    def saved(self, columns: Sequence[Column]) -> SavedClusters:
+    def saved(self, columns: Sequence[Column], sink: ChunkSink) -> SavedClusters:
         """Return what is kept of full groups of frozen columns."""
-        return SavedClusters(self.groups.saved(columns), None if self.older is None else _save(self.older))
+        return SavedClusters(self.groups.saved(columns, sink), None if self.older is None else _save(self.older))
 
-    def restore(self, columns: Sequence[Column], saved: SavedClusters, reader: OlderReader) -> None:
+    def restore(
+        self, columns: Sequence[Column], saved: SavedClusters, source: ChunkSource, reader: OlderReader
+    ) -> None:
         """Hold what was saved of columns that have the same values now."""
-        self.groups.restore(columns, saved.groups)
+        self.groups.restore(columns, saved.groups, source)
         older = saved.older
         if older is None:
             return
         held = [one for one in map(self.groups.held, range(older.groups)) if one is not None]
-        rows = [one.value for one in held if one.value is not None]
+        rows = [one.read for one in held if one.read is not None]
         if len(rows) == older.groups:
             parts = {name: {number: _part(part) for number, part in found} for name, found in older.parts}
             clusters = OlderClusters(lambda: reader(rows, older.first), parts)

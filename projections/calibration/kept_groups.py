@@ -2,16 +2,18 @@
 
 It holds while no value of the columns changes that it was computed from, and until a decision becomes due or reaches
 another age. Threads share it. It can be saved beside a snapshot, by the digests of these columns, so that a restart
-computes it only for the rows that are newer.
+computes it only for the rows that are newer: a value is a chunk of its own, which is read when it is used.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from projections.chunk_store import ChunkSink, ChunkSource
 from projections.column_table import ColumnTable
 
 _Value = TypeVar("_Value", bound=tuple[npt.NDArray[Any], ...])
@@ -32,23 +34,45 @@ class State(NamedTuple):
 
 
 class Held(NamedTuple, Generic[_Value]):
-    """A value, the state of the group of rows that it was computed from, and since and until when it holds."""
+    """A value, the state of the group of rows that it was computed from, and since and until when it holds.
+
+    `read` returns the value; None if it is not worth keeping.
+    """
 
     state: State
     since_us: int
     until_us: int
-    value: _Value | None
+    read: Callable[[], _Value] | None
 
 
 class SavedGroup(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a full group of rows, by the digests of the columns that it was computed from."""
+    """What is kept of a full group of rows, by the digests of the columns that it was computed from.
+
+    `value` is the digest of the chunk that has it.
+    """
 
     group: int
     digests: list[bytes]
     version: int
     since_us: int
     until_us: int
-    value: list[memoryview] | None
+    value: bytes | None
+
+
+class SavedValue(Generic[_Value]):
+    """A value in a chunk, which is read when it is first used."""
+
+    def __init__(self, digest: bytes, read: Callable[[bytes], _Value]) -> None:
+        self.digest = digest
+        self._read = read
+
+    def __call__(self) -> _Value:
+        """Return the value. Errors: ViewDamaged."""
+        return self._value
+
+    @cached_property
+    def _value(self) -> _Value:
+        return self._read(self.digest)
 
 
 class KeptGroups(Generic[_Value]):
@@ -65,33 +89,44 @@ class KeptGroups(Generic[_Value]):
 
     def put(self, group: int, state: State, now_us: int, until_us: int, value: _Value | None) -> Held[_Value]:
         """Keep the value of a group."""
-        held = self._held[group] = Held(state, now_us, until_us, value)
+        held = self._held[group] = Held(state, now_us, until_us, None if value is None else lambda: value)
         return held
 
     def held(self, group: int) -> Held[_Value] | None:
         """Return what is held of a group, whether it holds or not."""
         return self._held.get(group)
 
-    def saved(self, columns: Sequence[Column]) -> list[SavedGroup]:
-        """Return what is held of full groups of frozen columns."""
+    def saved(self, columns: Sequence[Column], sink: ChunkSink) -> list[SavedGroup]:
+        """Return what is held of full groups of frozen columns, and store the values that are not stored yet."""
         found, full = [], columns[0][0].full_groups
         for group, held in sorted(dict(self._held).items()):
             if group >= full or held.state != state_of(columns, group, held.state.version):
                 continue
             digests = [column.digest(name, group) for column, name in columns]
-            value = None if held.value is None else [memoryview(array.tobytes()) for array in held.value]
+            value = None if held.read is None else _store(held.read, sink)
             found.append(SavedGroup(group, digests, held.state.version, held.since_us, held.until_us, value))
         return found
 
-    def restore(self, columns: Sequence[Column], saved: Sequence[SavedGroup]) -> None:
+    def restore(self, columns: Sequence[Column], saved: Sequence[SavedGroup], source: ChunkSource) -> None:
         """Hold what was saved of columns that have the same values now."""
+
+        def decode(digest: bytes) -> _Value:
+            arrays = msgspec.msgpack.decode(source.read(digest), type=list[memoryview])
+            return self._kind(*(np.frombuffer(array, kind) for array, kind in zip(arrays, self._types, strict=True)))
+
         for one in saved:
             if [column.digest(name, one.group) for column, name in columns] == one.digests:
-                state, value = state_of(columns, one.group, one.version), None
-                if one.value is not None:
-                    arrays = zip(one.value, self._types, strict=True)
-                    value = self._kind(*(np.frombuffer(array, kind) for array, kind in arrays))
+                value = None if one.value is None else SavedValue(one.value, decode)
+                state = state_of(columns, one.group, one.version)
                 self._held[one.group] = Held(state, one.since_us, one.until_us, value)
+
+
+def _store(read: Callable[[], tuple[npt.NDArray[Any], ...]], sink: ChunkSink) -> bytes:
+    """Store a value, and return its digest."""
+    if isinstance(read, SavedValue):
+        sink.keep(read.digest)
+        return read.digest
+    return sink.store(msgspec.msgpack.encode([memoryview(array.tobytes()) for array in read()]))
 
 
 def state_of(columns: Sequence[Column], group: int, version: int = 0) -> State:

@@ -150,8 +150,8 @@ class DelayCounts:
             if held is None:
                 until_us, number = _number_delays(recorded, counted, group, cells.agent_category, now_us)
                 held = self.kept.put(group, state, now_us, until_us, NumberedDelays(*count_each(number)))
-            assert held.value is not None, "it is always kept"
-            found.append(held.value)
+            assert held.read is not None, "it is always kept"
+            found.append(held.read())
         numbers, counts = map(np.concatenate, zip(*found, strict=True))
         return numbers, counts
 

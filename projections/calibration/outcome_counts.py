@@ -27,6 +27,7 @@ from projections.calibration.kept_clusters import KeptClusters, SavedClusters
 from projections.calibration.kept_groups import SavedGroup
 from projections.calibration.maturity import DelayCounts, Maturity, delay_columns
 from projections.calibration.span_counts import CountSpans, SavedCounts
+from projections.chunk_store import ChunkSink, ChunkSource
 from projections.column_table import ColumnTable, equal_tables
 from projections.columns import ModelGroupKey, microseconds_column
 from projections.decisions.decision_numbers import DecisionNumbers, require_row
@@ -193,20 +194,20 @@ class OutcomeCounts(SavedState):
         counts = CountsWithin(self._columns(), *when.bounds_us(), len(cells), self._spans)
         return CountSelection(cells, counts, cells.matching_groups(key_filter), cells.values)
 
-    def saved_counts(self, columns: CountedColumns, kinds: Sequence[QuestionKind]) -> bytes:
+    def saved_counts(self, columns: CountedColumns, kinds: Sequence[QuestionKind], sink: ChunkSink) -> bytes:
         """Return what was counted of full groups of rows of these columns, and of clusters for kinds of questions."""
-        delays = self._delays.kept.saved(delay_columns(columns.counted))
-        clusters = [(kind, self._clusters[kind].saved(columns.used)) for kind in kinds if kind in self._clusters]
-        return msgspec.msgpack.encode(SavedOutcomes(delays, self._spans.saved(columns), clusters))
+        delays = self._delays.kept.saved(delay_columns(columns.counted), sink)
+        clusters = [(kind, self._clusters[kind].saved(columns.used, sink)) for kind in kinds if kind in self._clusters]
+        return msgspec.msgpack.encode(SavedOutcomes(delays, self._spans.saved(columns, sink), clusters))
 
-    def restore_counts(self, saved: bytes) -> None:
+    def restore_counts(self, saved: bytes, source: ChunkSource) -> None:
         """Keep what `saved_counts` returned, where columns have the same values. Errors: msgspec.DecodeError."""
         found, columns = msgspec.msgpack.decode(saved, type=SavedOutcomes), self._columns()
-        self._delays.kept.restore(delay_columns(columns.counted), found.delays)
-        self._spans.restore(columns, found.spans)
+        self._delays.kept.restore(delay_columns(columns.counted), found.delays, source)
+        self._spans.restore(columns, found.spans, source)
         for kind, clusters in found.clusters:
             kept = self._clusters[kind] = KeptClusters()
-            kept.restore(columns.used, clusters, partial(read_older, self._cells.now()))
+            kept.restore(columns.used, clusters, source, partial(read_older, self._cells.now()))
 
     def cells(self) -> Cells:
         """Return the cells as they are now."""

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from projections.arrays import Ints
 from projections.calibration.counted_columns import CountedColumns
 from projections.calibration.kept_groups import Held, KeptGroups, SavedGroup
+from projections.chunk_store import ChunkSink, ChunkSource
 from projections.query_check import Check, no_check
 
 ROWS_PER_COUNT: Final = 2
@@ -95,8 +96,9 @@ class CountSpans:
     def _add(self, total: Ints, columns: CountedColumns, group: int) -> Held[GroupCounts]:
         """Add the counts of a whole group, and return what is kept of it."""
         held = self._valid(columns, group)
-        if held is not None and held.value is not None:
-            total[held.value.numbers] += held.value.counts
+        if held is not None and held.read is not None:
+            value = held.read()
+            total[value.numbers] += value.counts
             return held
         counted = np.bincount(columns.count_numbers(group, slice(None)))
         total[: len(counted)] += counted
@@ -107,9 +109,9 @@ class CountSpans:
         kept = GroupCounts(used.astype(np.uint32), counted[used].astype(np.uint32)) if few else None
         return self._kept.put(group, state, columns.maturity.now_us, columns.next_due(group), kept)
 
-    def saved(self, columns: CountedColumns) -> SavedCounts:
+    def saved(self, columns: CountedColumns, sink: ChunkSink) -> SavedCounts:
         """Return what is kept of frozen columns."""
-        groups = self._kept.saved(columns.used)
+        groups = self._kept.saved(columns.used, sink)
         full = columns.counted.full_groups
         for known in self._sums:
             if len(known.held) <= full and all(self._valid(columns, n) is held for n, held in enumerate(known.held)):
@@ -118,9 +120,9 @@ class CountSpans:
                 return SavedCounts(groups, len(known.held), numbers.tobytes(), counts.tobytes())
         return SavedCounts(groups, 0, b"", b"")
 
-    def restore(self, columns: CountedColumns, saved: SavedCounts) -> None:
+    def restore(self, columns: CountedColumns, saved: SavedCounts, source: ChunkSource) -> None:
         """Keep what was saved of columns that have the same values now."""
-        self._kept.restore(columns.used, saved.groups)
+        self._kept.restore(columns.used, saved.groups, source)
         held = [self._kept.held(group) for group in range(saved.older)]
         known = [one for one in held if one is not None]
         if known and len(known) == saved.older:

@@ -6,6 +6,8 @@ repeated attempts at a scenario, or questions about the same text. For one regre
 cluster bootstrap with Rademacher weights and the null hypothesis imposed (Cameron, Gelbach and Miller 2008).
 """
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -61,8 +63,12 @@ def sign_flip_mean(sums: Floats, sizes: Floats, low: float, high: float) -> tupl
     return bounds, min(1.0, 2 * min(as_low, as_high) / draws)
 
 
+@lru_cache(maxsize=1)
 def _subsets(units: int) -> npt.NDArray[np.float64]:
-    """Return rows of 0 and 1: every nonempty subset of the units, or draws from them."""
+    """Return rows of 0 and 1: every nonempty subset of the units, or draws from them.
+
+    The last ones are kept: the groups of a view often have the same number of units.
+    """
     if units <= _ENUMERATED_MAX:
         numbers = np.arange(1, 2**units)[:, np.newaxis]
         return (numbers >> np.arange(units) & 1).astype(np.float64)

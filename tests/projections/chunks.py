@@ -16,6 +16,20 @@ class Chunks(dict[bytes, bytes]):
 
     reads = 0
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[bytes] = []
+        """The digests of what views keep."""
+
+    def store(self, chunk: bytes) -> bytes:
+        digest = sha256(chunk).digest()
+        self[digest] = chunk
+        self.keep(digest)
+        return digest
+
+    def keep(self, digest: bytes) -> None:
+        self.kept.append(digest)
+
     def read(self, digest: bytes) -> bytes:
         self.reads += 1
         if sha256(self.get(digest, b"")).digest() != digest:

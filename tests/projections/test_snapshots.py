@@ -102,7 +102,7 @@ def test_a_restated_confidence_survives_a_restart(path: Path) -> None:
 
 def test_what_views_kept_in_another_version_is_computed_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The state that it was saved with is taken up all the same."""
-    monkeypatch.setattr(Calibration, "kept", lambda _: lambda: msgspec.msgpack.encode(["another version"]))
+    monkeypatch.setattr(Calibration, "kept", lambda _: lambda _: msgspec.msgpack.encode(["another version"]))
     run(append(path, some(1, "more")))
     assert run(start(path)) == set()
 

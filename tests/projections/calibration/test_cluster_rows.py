@@ -18,14 +18,14 @@ from projections.calibration.cells import Cells
 from projections.calibration.cluster_rows import NO_ROWS, AlikeCells, ClusterRows, count_alike
 from projections.calibration.counted_columns import CountedColumns
 from projections.calibration.counted_decisions import read_older
-from projections.calibration.kept_clusters import KeptOlder, OlderClusters
+from projections.calibration.kept_clusters import KeptOlder, OlderClusters, ReadRows
 from projections.calibration.named_clusters import NO_REVIEWS, ClusterPart, NamedReviews
 from projections.calibration.words import GroupBy
 from projections.event_slice import EventSlice
 from projections.stats.gap_martingale import BETS, CLUSTER_REVIEWS
 from projections.time_range import TimeRange
 from tallystick.shapes.calibration import CalibrationView
-from tests.projections.chunks import restored
+from tests.projections.chunks import Chunks, restored
 from tests.projections.drafts import record, review
 from tests.projections.random_histories import events_of
 
@@ -200,9 +200,9 @@ def test_ranges_of_time_use_what_is_kept_of_whole_groups() -> None:
 def test_a_restart_counts_only_what_is_newer(monkeypatch: pytest.MonkeyPatch) -> None:
     events = history(3, 1_100)
     calibration = folded(events)
-    keep = calibration.kept()
+    keep, chunks = calibration.kept(), Chunks()
     assert keep is not None
-    kept = keep()
+    kept = keep(chunks)
     counted, count_numbers = list[int](), CountedColumns.count_numbers
 
     def count(columns: CountedColumns, group: int, places: slice) -> object:
@@ -214,7 +214,7 @@ def test_a_restart_counts_only_what_is_newer(monkeypatch: pytest.MonkeyPatch) ->
     for saved, groups in ((kept, [3]), (None, [0, 1, 2, 3])):
         new = restored(calibration)
         if saved is not None:
-            new.take_kept(saved)
+            new.take_kept(saved, chunks)
         counted.clear()
         assert_alike(plain(new.view(CalibrationFilter())), expected)
         assert counted == groups
@@ -225,30 +225,51 @@ def test_a_restart_does_not_read_older_clusters_again(monkeypatch: pytest.Monkey
     """What these change in the groups of a view is saved; for other groups they are read, from the rows that are."""
     calibration, read = folded(history(8, 1_100)), list[int]()
 
-    def read_rows(cells: Cells, rows: Sequence[ClusterRows], first: int) -> NamedReviews:
+    def read_rows(cells: Cells, rows: Sequence[ReadRows], first: int) -> NamedReviews:
         read.append(first)
         return read_older(cells, rows, first)
 
-    keep = calibration.kept()
+    keep, chunks = calibration.kept(), Chunks()
     assert keep is not None
-    saved = keep()
+    saved = keep(chunks)
     monkeypatch.setattr(outcome_counts, "read_older", read_rows)
     monkeypatch.setattr(counted_decisions, "read_older", read_rows)
     new = restored(calibration)
-    new.take_kept(saved)
+    new.take_kept(saved, chunks)
     assert_alike(plain(new.view(CalibrationFilter())), plain(calibration.view(CalibrationFilter())))
     assert not read
     assert_alike(plain(views(new)), plain(views(calibration)))
     assert read
 
 
+def test_rows_that_were_kept_are_read_when_they_are_used() -> None:
+    calibration, chunks = folded(history(8, 2_000)), Chunks()
+    keep = calibration.kept()
+    assert keep is not None
+    saved, all_kept = keep(chunks), list(chunks.kept)
+    new = restored(calibration)
+    new.take_kept(saved, chunks)
+    new.view(CalibrationFilter())
+    read = chunks.reads
+    assert 0 < read < len(set(all_kept))
+    keep_again = new.kept()
+    assert keep_again is not None
+    chunks.kept.clear()
+    assert keep_again(chunks) == saved
+    assert sorted(chunks.kept) == sorted(all_kept)
+    assert chunks.reads == read  # nothing is read to be saved again
+    new.view(CalibrationFilter(), "agent")
+    assert chunks.reads == read  # by agent other rows count together
+    views(new)
+
+
 def test_what_was_kept_of_other_rows_is_not_used() -> None:
     drafts = drafted(4, 600)
-    keep = folded(events_of(drafts)).kept()
+    keep, chunks = folded(events_of(drafts)).kept(), Chunks()
     assert keep is not None
     later = folded(events_of([*drafts, review("d5", "failure"), review("d305", "partial"), review("d6", "abandoned")]))
     new = restored(later)
-    new.take_kept(keep())
+    new.take_kept(keep(chunks), chunks)
     found, expected = (plain(each.view(CalibrationFilter())) for each in (new, later))
     assert_alike(found, expected)
 
