@@ -4,7 +4,7 @@ from functools import partial
 
 from events.alert import AlertCheckpointUnsigned, AlertDriftDetected, AlertGateJudged, AlertReviewOverdue
 from events.breaker import BreakerReset, BreakersConfigured
-from events.call import CallRecorded
+from events.call import CallRecorded, CallRecordedV1
 from events.decision import (
     DecisionAmended,
     DecisionAsked,
@@ -42,6 +42,7 @@ from events.link import DecisionLinked
 from events.model import ModelAliased, ModelRegistered, ModelRegisteredV1, WrapperDeclared, WrapperWithdrawn
 from events.observation import AttestationRecorded, ObservationRecorded
 from events.probe import ProbeScored, ProbeScoredV1
+from events.session import SessionRecorded
 from events.thought import ThoughtAdopted, ThoughtRecorded, ThoughtTracked
 from events.vector import DecisionEmbedded, ThoughtEmbedded
 from events.vocabulary import EventType, Vocabulary
@@ -67,6 +68,7 @@ _evaluation = partial(EventType, stream="evaluation", id_field="run_id", by=Auth
 _label = partial(EventType, stream="label", id_field="label_id", by=Author.REVIEWER)
 _comparison = partial(EventType, stream="comparison", id_field="comparison_id")
 _call = partial(EventType, stream="call", id_field="call_id")
+_session = partial(EventType, stream="session", id_field="session_id", by=Author.OWNER)
 _guardrail = partial(EventType, stream="guardrail", id_field="guardrail_id", by=Author.ADMIN)
 _check = partial(EventType, stream="check", id_field="check_id", by=Author.IMPORTER)
 _alert = partial(EventType, stream="alert", id_field="alert_id", life=Life.SINGLE, by=Author.SERVER)
@@ -118,7 +120,9 @@ VOCABULARY = Vocabulary(
         _evaluation("eval.reopened.v1", EvalReopened, life=Life.REOPENS),
         _label("eval.labelled.v1", EvalLabelled, life=Life.REPEATS),
         _comparison("judge.compared.v1", JudgeCompared, life=Life.SINGLE),
-        _call("call.recorded.v1", CallRecorded, life=Life.SINGLE),
+        _call("call.recorded.v1", CallRecordedV1, life=Life.SINGLE, read_as=CallRecorded),
+        _call("call.recorded.v2", CallRecorded, life=Life.SINGLE),
+        _session("session.recorded.v1", SessionRecorded, life=Life.REPEATS),
         _evidence("evidence.stored.v1", EvidenceStored, life=Life.OPENS),
         _evidence("evidence.erased.v1", EvidenceErased, life=Life.CLOSES),
         _guardrail("guardrail.set.v1", GuardrailSet, life=Life.REPEATS),

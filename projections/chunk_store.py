@@ -35,7 +35,7 @@ class ChunkSource(Protocol):
         ...
 
 
-class ChunkSink(Protocol):
+class ChunkTarget(Protocol):
     """Where chunks are stored."""
 
     def store(self, chunk: bytes) -> bytes:

@@ -10,7 +10,7 @@ from projections.event_slice import EventSlice
 from projections.saved_state import SavedState
 
 if TYPE_CHECKING:
-    from projections.chunk_store import ChunkSink, ChunkSource
+    from projections.chunk_store import ChunkSource, ChunkTarget
     from projections.column_table import ColumnTable
 
 
@@ -36,7 +36,7 @@ class Projection(SavedState, ABC):
         """Return the tables of the state by name: what grows with every event, loaded and saved chunk by chunk."""
         return {}
 
-    def kept(self) -> "Callable[[ChunkSink], bytes] | None":
+    def kept(self) -> "Callable[[ChunkTarget], bytes] | None":
         """Return a function that computes, on any thread, what views keep of the state as it is now; None for nothing.
 
         It is saved beside the state, and is no part of it: without it views are slower, and not different. Parts that

@@ -18,6 +18,7 @@ from projections.evidence_index import EvidenceIndex
 from projections.guardrails.guardrail_index import GuardrailIndex
 from projections.observation_counts import ObservationCounts
 from projections.projection import Projection
+from projections.sessions.session_index import SessionIndex
 from projections.webhook_index import WebhookIndex
 
 PROJECTIONS: tuple[type[Projection], ...] = (
@@ -37,6 +38,7 @@ PROJECTIONS: tuple[type[Projection], ...] = (
     GuardrailIndex,
     LinkGraph,
     ObservationCounts,
+    SessionIndex,
     WebhookIndex,
     EventIndex,
 )

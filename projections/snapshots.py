@@ -30,8 +30,8 @@ from projections.chunk_store import (
     ALL_ZERO,
     CHUNKS_TABLE,
     ChunkReader,
-    ChunkSink,
     ChunkSource,
+    ChunkTarget,
     SavedTable,
     delete_chunks,
     store_chunks,
@@ -96,7 +96,7 @@ class StoredState(NamedTuple):
     version: int
     state: bytes
     tables: "Mapping[str, ColumnTable]"
-    kept: Callable[[ChunkSink], bytes] | None
+    kept: Callable[[ChunkTarget], bytes] | None
 
 
 class Snapshots:
@@ -282,7 +282,7 @@ def _store_states(
     connection: sqlite3.Connection,
     states: Sequence[Projection],
     frozen: "Sequence[Mapping[str, ColumnTable]]",
-    kept: Sequence[Callable[[ChunkSink], bytes] | None],
+    kept: Sequence[Callable[[ChunkTarget], bytes] | None],
 ) -> list[StoredState]:
     """Store each state before the next one is encoded, so that only one of them is in memory."""
     stored = []
@@ -341,7 +341,7 @@ class _KeptChunks:
         self.digests.append(digest)
 
 
-def _store_kept(connection: sqlite3.Connection, kept: Callable[[ChunkSink], bytes] | None) -> list[bytes]:
+def _store_kept(connection: sqlite3.Connection, kept: Callable[[ChunkTarget], bytes] | None) -> list[bytes]:
     """Store what views keep, and return the digests of its chunks."""
     if kept is None:
         return []

@@ -12,18 +12,17 @@ from typing import Any, Final
 
 import msgspec
 
-from instruments.sessions.json_lines import FileLines, read_lines
+from instruments.sessions.json_lines import FileLines, decode_document, read_lines
 from instruments.sessions.session import (
     COMMIT,
     OTHER_TOOL,
     PULL_REQUEST,
     AgentSession,
-    Basis,
-    By,
+    CallEnd,
+    ReadFile,
     SessionAnswer,
     SessionCall,
     Tokens,
-    Verdict,
     words,
 )
 
@@ -106,7 +105,6 @@ class _Line(msgspec.Struct, rename="camel"):
 
 
 _decode_line = msgspec.json.Decoder(_Line).decode
-_decode_any = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def _decode(line: bytes) -> _Line:
@@ -114,7 +112,7 @@ def _decode(line: bytes) -> _Line:
     try:
         return _decode_line(line)
     except msgspec.ValidationError:
-        found = _decode_any(line)
+        found = decode_document(line)
         texts = {name: found[name] for name in ("type", "sessionId", "timestamp") if isinstance(found.get(name), str)}
         return msgspec.convert(texts, _Line)
 
@@ -143,6 +141,8 @@ class ClaudeCodeReader:
                     session = found
                 if session is not None:  # lines before the first one of a session are states of the program
                     self._add(line, session)
+        if session is not None:
+            session.files.append(ReadFile(file, counts))
 
     def _add(self, line: _Line, session: AgentSession) -> None:
         if line.timestamp:
@@ -176,7 +176,7 @@ class ClaudeCodeReader:
             owner = self._owners.setdefault(message.id, session)
             answer = owner.answers.get(message.id)
             if answer is None:
-                answer = SessionAnswer(message.id, message.model, None, line.timestamp, Tokens())
+                answer = SessionAnswer(message.id, message.model, None, line.timestamp, Tokens(), line.version)
                 owner.answers[message.id] = answer
         if answer is not None and message.usage is not None:
             _raise(answer.tokens, message.usage)
@@ -223,7 +223,7 @@ class ClaudeCodeReader:
             owner.named_subagents.setdefault(agent, False)
 
 
-def _judge(kind: str | None, text: str, *, is_headless: bool) -> tuple[Verdict, By | None, Basis | None]:
+def _judge(kind: str | None, text: str, *, is_headless: bool) -> CallEnd:
     """Return how a call with an error ended: who denied it, and whether that is written or follows from the text."""
     if text.startswith(_BY_PERSON):
         return "denied", "program" if is_headless else "person", "recorded"

@@ -10,20 +10,18 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
-from instruments.sessions.json_lines import FileLines, read_lines
+from events.call import CallVerdict, DeniedBy
+from instruments.sessions.json_lines import FileLines, decode_document, read_lines
 from instruments.sessions.session import (
     COMMIT,
     OTHER_TOOL,
     PULL_REQUEST,
     AgentSession,
-    Basis,
-    By,
+    CallEnd,
+    ReadFile,
     SessionAnswer,
     SessionCall,
     Tokens,
-    Verdict,
     words,
 )
 
@@ -54,7 +52,7 @@ _LINES: Final = frozenset(
     ("session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state",
      "inter_agent_communication", "inter_agent_communication_metadata")
 )  # fmt: skip
-_DENIALS: Final[Mapping[str, tuple[Verdict, By]]] = {
+_DENIALS: Final[Mapping[str, tuple[CallVerdict, DeniedBy]]] = {
     "exec command rejected by user": ("denied", "unknown"),  # a person, a hook, or a client that broke
     "patch rejected by user": ("denied", "unknown"),
     "user rejected MCP tool call": ("denied", "unknown"),
@@ -68,7 +66,6 @@ _TEXT_CHARS: Final = 2_000
 """Characters of an output in which a denial is looked for."""
 
 _exit_code = re.compile(r"(?:Process exited with code|\"exit_code\":\s*) ?(-?\d+)")
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class CodexReader:
@@ -82,8 +79,10 @@ class CodexReader:
         """Read a file. Errors: OSError."""
         thread = _Thread(self.sessions, self._owners)
         with file.open("rb") as stream:
-            for line in read_lines(stream, _decode, counts):
+            for line in read_lines(stream, decode_document, counts):
                 thread.add(line)
+        if thread.session is not None:
+            thread.session.files.append(ReadFile(file, counts))
 
 
 class _Thread:
@@ -91,11 +90,12 @@ class _Thread:
 
     def __init__(self, sessions: dict[str, AgentSession], owners: dict[str, AgentSession]) -> None:
         self._sessions, self._owners = sessions, owners
-        self._session: AgentSession | None = None
+        self.session: AgentSession | None = None
         self._thread = ""
         self._is_child = False
         self._began: datetime | None = None
         self._model: str | None = None
+        self._version: str | None = None
         self._total: tuple[int, int, int] = (0, 0, 0)
         self._answers = 0
         self._opening: set[str] = set()
@@ -103,11 +103,11 @@ class _Thread:
     def add(self, line: dict[str, Any]) -> None:
         """Add a line."""
         kind, payload = str(line.get("type") or line.get("record_type") or ""), line.get("payload")
-        if self._session is None:
+        if self.session is None:
             self._begin(payload if isinstance(payload, dict) else line, line)
             if kind in {"session_meta", ""}:
                 return
-        session = self._session
+        session = self.session
         assert session is not None
         if not isinstance(payload, dict):  # before the autumn of 2025 lines had no envelope
             kind, payload = "response_item", line
@@ -136,10 +136,11 @@ class _Thread:
             meta.get("forked_from_id") or meta.get("parent_thread_id")
         )
         root = _text(meta.get("session_id")) or _text(meta.get("parent_thread_id")) or self._thread
-        session = self._session = self._sessions.setdefault(root, AgentSession(program=PROGRAM, id=root))
+        session = self.session = self._sessions.setdefault(root, AgentSession(program=PROGRAM, id=root))
         session.subagents += root != self._thread
         session.is_headless |= _text(meta.get("originator")) in _HEADLESS or source == "exec"
         version = _text(meta.get("cli_version"))
+        self._version = version or None
         if version and version not in session.versions:
             session.versions.append(version)
         self._began = _moment(_text(line.get("timestamp")))
@@ -214,12 +215,12 @@ class _Thread:
             return
         grown = [max(0, now - old) for now, old in zip(self._total, before, strict=True)]
         self._answers += 1
-        name = f"{self._thread}:{self._answers}"
+        name = f"{self._thread}.{self._answers}"
         tokens = Tokens(input=max(0, grown[0] - grown[1]), output=grown[2], cache_read=grown[1])
-        session.answers[name] = SessionAnswer(name, None, self._model, time, tokens)
+        session.answers[name] = SessionAnswer(name, None, self._model, time, tokens, self._version)
 
 
-def _judge(output: str) -> tuple[Verdict | None, By | None, Basis | None]:
+def _judge(output: str) -> CallEnd:
     """Return how a call ended, by its output."""
     head = output[:_TEXT_CHARS]
     for text, (verdict, by) in _DENIALS.items():

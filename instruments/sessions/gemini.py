@@ -4,13 +4,13 @@ A line replaces a message with the same id, `$set` sets fields of the session, p
 takes back what came after a message.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
-from instruments.sessions.json_lines import FileLines, read_lines
-from instruments.sessions.session import OTHER_TOOL, AgentSession, SessionAnswer, SessionCall, Tokens, Verdict, words
+from events.call import CallVerdict
+from instruments.sessions.json_lines import FileLines, decode_document, read_document, read_lines
+from instruments.sessions.session import OTHER_TOOL, AgentSession, ReadFile, SessionAnswer, SessionCall, Tokens, words
 
 PROGRAM: Final = "gemini-cli"
 TOOLS: Final = words(
@@ -18,9 +18,8 @@ TOOLS: Final = words(
     "read_file read_many_files replace run_shell_command save_memory search_file_content web_fetch write_file "
     "write_todos"
 )
-_STATUS: Final[dict[str, Verdict]] = {"success": "ok", "error": "failed", "cancelled": "interrupted"}
+_STATUS: Final[dict[str, CallVerdict]] = {"success": "ok", "error": "failed", "cancelled": "interrupted"}
 _KNOWN: Final = frozenset(("user", "gemini", "info", "error", "warning"))
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class GeminiReader:
@@ -34,12 +33,14 @@ class GeminiReader:
         head: dict[str, Any] = {}
         messages: dict[str, dict[str, Any]] = {}
         with file.open("rb") as stream:
-            records = [_decode(stream.read())] if file.suffix == ".json" else read_lines(stream, _decode, counts)
+            if file.suffix == ".json":
+                records: Iterable[dict[str, Any]] = [read_document(stream, counts)]
+            else:
+                records = read_lines(stream, decode_document, counts)
             for record in records:
                 _apply(record, head, messages)
-        counts.lines += file.suffix == ".json"
         name = str(head.get("sessionId") or file.stem)
-        session = self.sessions[name] = AgentSession(program=PROGRAM, id=name)
+        session = self.sessions[name] = AgentSession(program=PROGRAM, id=name, files=[ReadFile(file, counts)])
         for message in messages.values():
             _add(message, session)
 

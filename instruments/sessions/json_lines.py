@@ -7,7 +7,7 @@ is, and what is lost is counted. A last line without a line feed may still be wr
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import IO, Final, TypeVar
+from typing import IO, Any, Final, TypeVar
 
 import msgspec
 
@@ -21,12 +21,17 @@ _begins = re.compile(r'\{"(?:parentUuid|type|timestamp)"')
 
 _json = json.JSONDecoder()
 
+decode_document = msgspec.json.Decoder(dict[str, Any]).decode
+"""Decode a JSON object. Errors: msgspec.DecodeError."""
+
 
 class FileLines(msgspec.Struct):
     """How many lines a file has, and what was wrong with some."""
 
     lines: int = 0
     """Complete lines."""
+    size_bytes: int = 0
+    """The bytes up to the end of the last one."""
     repaired: int = 0
     """Damaged lines of which every record could be read."""
     lost: int = 0
@@ -46,18 +51,33 @@ def read_lines(stream: IO[bytes], decode: Callable[[bytes], _Line], counts: File
                 return
             counts.lines += 1
             counts.too_long += 1
-            _skip_line(stream)
+            counts.size_bytes += len(line) + _skip_line(stream)
             continue
         counts.lines += 1
+        counts.size_bytes += len(line)
         try:
             yield decode(line)
         except (ValueError, RecursionError):
             yield from _recover(line, decode, counts)
 
 
-def _skip_line(stream: IO[bytes]) -> None:
-    while (part := stream.readline(LINE_BYTES_MAX)) and not part.endswith(b"\n"):
-        pass
+def read_document(stream: IO[bytes], counts: FileLines) -> dict[str, Any]:
+    """Return the object that a file is, which counts as a line. Errors: msgspec.DecodeError."""
+    data = stream.read()
+    document = decode_document(data)
+    counts.lines += 1
+    counts.size_bytes += len(data)
+    return document
+
+
+def _skip_line(stream: IO[bytes]) -> int:
+    """Skip the rest of a line, and return how many bytes it has."""
+    skipped = 0
+    while part := stream.readline(LINE_BYTES_MAX):
+        skipped += len(part)
+        if part.endswith(b"\n"):
+            break
+    return skipped
 
 
 def _recover(line: bytes, decode: Callable[[bytes], _Line], counts: FileLines) -> Iterator[_Line]:

@@ -4,10 +4,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
-from instruments.sessions.json_lines import FileLines
-from instruments.sessions.session import OTHER_TOOL, AgentSession, SessionAnswer, SessionCall, Tokens, words
+from instruments.sessions.json_lines import FileLines, read_document
+from instruments.sessions.session import OTHER_TOOL, AgentSession, ReadFile, SessionAnswer, SessionCall, Tokens, words
 
 PROGRAM: Final = "opencode"
 TOOLS: Final = words(
@@ -15,7 +13,6 @@ TOOLS: Final = words(
     "websearch write"
 )
 _REJECTED: Final = "rejected permission"
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class OpencodeReader:
@@ -26,12 +23,12 @@ class OpencodeReader:
 
     def read(self, file: Path, counts: FileLines) -> None:
         """Read a file. Errors: OSError, msgspec.DecodeError."""
-        document = _decode(file.read_bytes())
-        counts.lines += 1
+        with file.open("rb") as stream:
+            document = read_document(stream, counts)
         info = document.get("info")
         info = info if isinstance(info, dict) else {}
         name = str(info.get("id") or file.stem)
-        session = self.sessions[name] = AgentSession(program=PROGRAM, id=name)
+        session = self.sessions[name] = AgentSession(program=PROGRAM, id=name, files=[ReadFile(file, counts)])
         if isinstance(info.get("version"), str):
             session.versions.append(info["version"])
         for message in document.get("messages") or ():

@@ -5,23 +5,19 @@ counted by the ids that the model's provider gave them, once over all files.
 """
 
 import re
-from typing import Final, Literal
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import msgspec
 
-Verdict = Literal["ok", "failed", "denied", "interrupted"]
-"""How a call of a tool ended. A permission that was given is in no file: `ok` does not say that a person allowed it."""
-
-By = Literal["person", "rule", "hook", "program", "model", "unknown"]
-"""Who denied a call. `program`: without a person, as where nobody was there to ask."""
+from events.call import CallVerdict, DeniedBy, VerdictBasis
+from instruments.sessions.json_lines import FileLines
 
 COMMIT: Final = re.compile(r"^\[[^\]\n]* ([0-9a-f]{7,40})\]", re.MULTILINE)
 """What `git commit` prints."""
 
 PULL_REQUEST: Final = re.compile(r"https://[^\s\"'\\]+/(?:pull|merge_requests)/\d+")
 """The address of a request, as the commands that open one print it."""
-
-Basis = Literal["recorded", "inferred"]
 
 OTHER_TOOL = "other"
 """Stands for the names of tools that users or servers define."""
@@ -53,6 +49,8 @@ class SessionAnswer(msgspec.Struct):
     """The model that was asked for, if the file says it."""
     time: str
     tokens: Tokens
+    version: str | None = None
+    """The version of the program, if the line has it."""
 
 
 class SessionCall(msgspec.Struct):
@@ -61,10 +59,21 @@ class SessionCall(msgspec.Struct):
     id: str
     tool: str
     time: str
-    verdict: Verdict | None = None
+    verdict: CallVerdict | None = None
     """None: the file has no result."""
-    by: By | None = None
-    basis: Basis | None = None
+    by: DeniedBy | None = None
+    basis: VerdictBasis | None = None
+
+
+CallEnd = tuple[CallVerdict, DeniedBy | None, VerdictBasis | None]
+"""How a call ended, who denied it, and on what that rests."""
+
+
+class ReadFile(NamedTuple):
+    """A file that was read, and what of it."""
+
+    path: Path
+    counts: FileLines
 
 
 class AgentSession(msgspec.Struct, kw_only=True):
@@ -98,6 +107,8 @@ class AgentSession(msgspec.Struct, kw_only=True):
     """Sub-agents that a call's result names, and whether their file was read."""
     unknown: dict[str, int] = {}
     """Kinds of lines that are not known here, and how many there are."""
+    files: list[ReadFile] = []
+    """Its files."""
 
     @property
     def tokens(self) -> Tokens:

@@ -13,7 +13,7 @@ from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.outcome_counts import OutcomeCounts
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.calibration.words import MIN_DECISIONS
-from projections.chunk_store import ChunkSink, ChunkSource
+from projections.chunk_store import ChunkSource, ChunkTarget
 from projections.column_table import ColumnTable
 from projections.decisions.decision_index import DecisionIndex
 from projections.event_slice import EventSlice
@@ -51,7 +51,7 @@ class Calibration(Projection):
         """The counts, which another projection of the same decisions may share."""
         return self._cells
 
-    def kept(self) -> Callable[[ChunkSink], bytes] | None:
+    def kept(self) -> Callable[[ChunkTarget], bytes] | None:
         from projections.calibration.cell_groups import alike_cells
         from projections.calibration.view_evidence import ROW_GROUPINGS, find_evidence
 
@@ -60,11 +60,11 @@ class Calibration(Projection):
         everything = CalibrationFilter()
         selection, decisions = self.selection(everything), self.decisions(everything)
 
-        def count(sink: ChunkSink) -> bytes:
+        def count(target: ChunkTarget) -> bytes:
             selection.counts.count(no_check)
             find_evidence(selection, decisions, "confidence_bucket", no_check)
             fields = [alike_cells(selection.cells, grouping).fields for grouping in ROW_GROUPINGS]
-            return self._cells.saved_counts(decisions.columns, [(decisions.key_filter, one) for one in fields], sink)
+            return self._cells.saved_counts(decisions.columns, [(decisions.key_filter, one) for one in fields], target)
 
         return count
 

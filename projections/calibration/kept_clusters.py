@@ -17,7 +17,7 @@ from projections.calibration.cluster_rows import CLUSTER_TYPES, AlikeCells, Clus
 from projections.calibration.kept_groups import Column, Held, KeptGroups, SavedGroup
 from projections.calibration.named_clusters import ClusterPart, NamedReviews
 from projections.calibration.words import GroupBy
-from projections.chunk_store import ChunkSink, ChunkSource
+from projections.chunk_store import ChunkSource, ChunkTarget
 from projections.query_check import Check, no_check
 from projections.stats.gap_martingale import BETS, CLUSTER_REVIEWS
 
@@ -98,9 +98,9 @@ class KeptClusters:
         self.groups = KeptGroups(ClusterRows, *CLUSTER_TYPES)
         self.older: KeptOlder | None = None
 
-    def saved(self, columns: Sequence[Column], sink: ChunkSink) -> SavedClusters:
+    def saved(self, columns: Sequence[Column], target: ChunkTarget) -> SavedClusters:
         """Return what is kept of full groups of frozen columns."""
-        return SavedClusters(self.groups.saved(columns, sink), None if self.older is None else _save(self.older))
+        return SavedClusters(self.groups.saved(columns, target), None if self.older is None else _save(self.older))
 
     def restore(
         self, columns: Sequence[Column], saved: SavedClusters, source: ChunkSource, reader: OlderReader

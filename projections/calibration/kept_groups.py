@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from projections.chunk_store import ChunkSink, ChunkSource
+from projections.chunk_store import ChunkSource, ChunkTarget
 from projections.column_table import ColumnTable
 
 _Value = TypeVar("_Value", bound=tuple[npt.NDArray[Any], ...])
@@ -96,14 +96,14 @@ class KeptGroups(Generic[_Value]):
         """Return what is held of a group, whether it holds or not."""
         return self._held.get(group)
 
-    def saved(self, columns: Sequence[Column], sink: ChunkSink) -> list[SavedGroup]:
+    def saved(self, columns: Sequence[Column], target: ChunkTarget) -> list[SavedGroup]:
         """Return what is held of full groups of frozen columns, and store the values that are not stored yet."""
         found, full = [], columns[0][0].full_groups
         for group, held in sorted(dict(self._held).items()):
             if group >= full or held.state != state_of(columns, group, held.state.version):
                 continue
             digests = [column.digest(name, group) for column, name in columns]
-            value = None if held.read is None else _store(held.read, sink)
+            value = None if held.read is None else _store(held.read, target)
             found.append(SavedGroup(group, digests, held.state.version, held.since_us, held.until_us, value))
         return found
 
@@ -121,12 +121,12 @@ class KeptGroups(Generic[_Value]):
                 self._held[one.group] = Held(state, one.since_us, one.until_us, value)
 
 
-def _store(read: Callable[[], tuple[npt.NDArray[Any], ...]], sink: ChunkSink) -> bytes:
+def _store(read: Callable[[], tuple[npt.NDArray[Any], ...]], target: ChunkTarget) -> bytes:
     """Store a value, and return its digest."""
     if isinstance(read, SavedValue):
-        sink.keep(read.digest)
+        target.keep(read.digest)
         return read.digest
-    return sink.store(msgspec.msgpack.encode([memoryview(array.tobytes()) for array in read()]))
+    return target.store(msgspec.msgpack.encode([memoryview(array.tobytes()) for array in read()]))
 
 
 def state_of(columns: Sequence[Column], group: int, version: int = 0) -> State:

@@ -27,7 +27,7 @@ from projections.calibration.kept_clusters import KeptClusters, SavedClusters
 from projections.calibration.kept_groups import SavedGroup
 from projections.calibration.maturity import DelayCounts, Maturity, delay_columns
 from projections.calibration.span_counts import CountSpans, SavedCounts
-from projections.chunk_store import ChunkSink, ChunkSource
+from projections.chunk_store import ChunkSource, ChunkTarget
 from projections.column_table import ColumnTable, equal_tables
 from projections.columns import ModelGroupKey, microseconds_column
 from projections.decisions.decision_numbers import DecisionNumbers, require_row
@@ -194,11 +194,13 @@ class OutcomeCounts(SavedState):
         counts = CountsWithin(self._columns(), *when.bounds_us(), len(cells), self._spans)
         return CountSelection(cells, counts, cells.matching_groups(key_filter), cells.values)
 
-    def saved_counts(self, columns: CountedColumns, kinds: Sequence[QuestionKind], sink: ChunkSink) -> bytes:
+    def saved_counts(self, columns: CountedColumns, kinds: Sequence[QuestionKind], target: ChunkTarget) -> bytes:
         """Return what was counted of full groups of rows of these columns, and of clusters for kinds of questions."""
-        delays = self._delays.kept.saved(delay_columns(columns.counted), sink)
-        clusters = [(kind, self._clusters[kind].saved(columns.used, sink)) for kind in kinds if kind in self._clusters]
-        return msgspec.msgpack.encode(SavedOutcomes(delays, self._spans.saved(columns, sink), clusters))
+        delays = self._delays.kept.saved(delay_columns(columns.counted), target)
+        clusters = [
+            (kind, self._clusters[kind].saved(columns.used, target)) for kind in kinds if kind in self._clusters
+        ]
+        return msgspec.msgpack.encode(SavedOutcomes(delays, self._spans.saved(columns, target), clusters))
 
     def restore_counts(self, saved: bytes, source: ChunkSource) -> None:
         """Keep what `saved_counts` returned, where columns have the same values. Errors: msgspec.DecodeError."""

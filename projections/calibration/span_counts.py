@@ -17,7 +17,7 @@ import numpy.typing as npt
 from projections.arrays import Ints
 from projections.calibration.counted_columns import CountedColumns
 from projections.calibration.kept_groups import Held, KeptGroups, SavedGroup
-from projections.chunk_store import ChunkSink, ChunkSource
+from projections.chunk_store import ChunkSource, ChunkTarget
 from projections.query_check import Check, no_check
 
 ROWS_PER_COUNT: Final = 2
@@ -109,9 +109,9 @@ class CountSpans:
         kept = GroupCounts(used.astype(np.uint32), counted[used].astype(np.uint32)) if few else None
         return self._kept.put(group, state, columns.maturity.now_us, columns.next_due(group), kept)
 
-    def saved(self, columns: CountedColumns, sink: ChunkSink) -> SavedCounts:
+    def saved(self, columns: CountedColumns, target: ChunkTarget) -> SavedCounts:
         """Return what is kept of frozen columns."""
-        groups = self._kept.saved(columns.used, sink)
+        groups = self._kept.saved(columns.used, target)
         full = columns.counted.full_groups
         for known in self._sums:
             if len(known.held) <= full and all(self._valid(columns, n) is held for n, held in enumerate(known.held)):

@@ -4,6 +4,8 @@ from datetime import datetime
 
 import msgspec
 
+from tallystick.shapes.parts import AsOf
+
 
 class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens of answers, each counted once, though its lines repeat them."""
@@ -103,6 +105,19 @@ class ProgramSessions(msgspec.Struct, frozen=True, kw_only=True):
     model_changes: int
     """How often another model was chosen."""
     pull_requests: int
-    """Pull requests that the sessions opened or worked on."""
+    """Pull requests that sessions opened or worked on; one of two sessions counts for both."""
     commits: int
     """Commits that were made in sessions."""
+
+
+class SessionsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The recorded sessions, program by program."""
+
+    programs: list[ProgramSessions]
+    """The programs, in the order in which they were recorded first."""
+    coverage: str
+    """Which calls have a result, as a sentence."""
+    caveats: list[str]
+    """What limits the figures."""
+    as_of: AsOf
+    """The position as of which the answer is."""

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from msgspec import structs
 
-from events.call import CallRecorded
+from events.call import CallRecorded, CallRecordedV1
 from events.decision import (
     Bridge,
     DecisionAmended,
@@ -46,6 +46,7 @@ from events.model import (
 from events.payload import Payload
 from events.probe import ProbeScored, ProbeScoredV1
 from events.registry import VOCABULARY
+from events.session import SessionFile, SessionRecorded
 from events.thought import RelatedDecision, ThoughtAdopted, ThoughtRecorded, ThoughtTracked
 from events.vector import DecisionEmbedded, ThoughtEmbedded
 from tests.events.alert_samples import ALERT_SAMPLES
@@ -257,7 +258,7 @@ SAMPLES: dict[str, Payload] = {
         apart={"unreached": 1},
     ),
     **EVALUATION_SAMPLES,
-    "call.recorded.v1": CallRecorded(
+    "call.recorded.v1": CallRecordedV1(
         call_id="0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
         trace_id="0af7651916cd43dd8448eb211c80319c",
         span_id="b7ad6b7169203331",
@@ -276,6 +277,27 @@ SAMPLES: dict[str, Payload] = {
         cost_usd=0.0125,
         elapsed_ns=4_500_000_000,
         error="timeout",
+    ),
+    "session.recorded.v1": SessionRecorded(
+        session_id="cc-0b6f7ae2-3f5c-4a51-9f1d-6a3c5d1f2e4b",
+        program="claude-code",
+        reader=1,
+        versions=("2.1.235", "2.1.236"),
+        first_time="2026-11-21T08:00:00.000Z",
+        last_time="2026-11-21T08:29:59.120Z",
+        headless=True,
+        prompts=4,
+        interruptions=1,
+        compactions=1,
+        api_errors=2,
+        model_changes=1,
+        subagents=2,
+        missing_subagents=1,
+        pull_requests=1,
+        commits=("f473b59",),
+        unknown_lines=3,
+        unfinished=2,
+        files=(SessionFile(size_bytes=4, digest=_DIGEST, evidence=(_DIGEST,), lines=2, repaired=1, lost=1),),
     ),
     "evidence.stored.v1": EvidenceStored(
         digest="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -310,6 +332,14 @@ SAMPLES["eval.started.v2"] = EvalStarted(
     suite_files_digest=_DIGEST,
     imported_from="inspect_ai 0.3.285",
     source_digest=_DIGEST,
+)
+SAMPLES["call.recorded.v2"] = CallRecorded(
+    **structs.asdict(SAMPLES["call.recorded.v1"]),
+    cache_read_tokens=1_800,
+    cache_write_tokens=300,
+    verdict="denied",
+    denied_by="rule",
+    basis="inferred",
 )
 SAMPLES["eval.scored.v3"] = scored_by_judge(SAMPLES["eval.scored.v2"])
 

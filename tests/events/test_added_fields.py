@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from events.call import CallRecorded, CallRecordedV1
 from events.decision import DecisionRecorded, DecisionRecordedV1
 from events.errors import InvalidEvent
 from events.evaluation import EvalScored, EvalScoredV1
@@ -14,6 +15,11 @@ from tests.events.samples import SAMPLES, line_of
 from tests.golden import path_of
 
 VERSIONS: dict[str, tuple[type[Payload], type[Payload], tuple[str, ...]]] = {
+    "call.recorded": (
+        CallRecordedV1,
+        CallRecorded,
+        ("cache_read_tokens", "cache_write_tokens", "verdict", "denied_by", "basis"),
+    ),
     "decision.recorded": (DecisionRecordedV1, DecisionRecorded, ("cluster", "model", "reported_model")),
     "eval.scored": (EvalScoredV1, EvalScored, ("model", "reported_model", "confidence")),
     "model.registered": (ModelRegisteredV1, ModelRegistered, ("version",)),
@@ -54,6 +60,13 @@ def test_a_payload_is_written_in_the_oldest_version_that_can_state_it(name: str)
     without = VOCABULARY.draft_of(msgspec.structs.replace(new, **dict.fromkeys(added)))
     assert (without.name, type(without.data)) == (f"{name}.v1", old)
     assert plain(without.data) == plain(SAMPLES[f"{name}.v1"])
+
+
+def test_a_call_without_a_trace_is_written_as_version_2() -> None:
+    call = CallRecorded(call_id="cc-msg_1", operation="chat")
+    assert VOCABULARY.draft_of(call).name == "call.recorded.v2"
+    with pytest.raises(InvalidEvent, match="trace_id"):
+        VOCABULARY.draft(b'{"type":"call.recorded.v1","data":{"call_id":"cc-msg_1","operation":"chat"}}')
 
 
 @pytest.mark.parametrize("change", ["component", "match type", "failure", "verdict", "judge", "embeddings"])

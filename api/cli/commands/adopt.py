@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.open_ledger import show
-from api.cli.options import argument, option
+from api.cli.open_ledger import show, use_store
+from api.cli.options import argument, flag, option
 from api.cli.output import show_progress
 
 if TYPE_CHECKING:
@@ -106,29 +106,36 @@ def pulls(
     show(target, preview, print_request_preview)
 
 
-@verb(ledger=False)
+@verb(server=True)
 def sessions(
     target: LedgerTarget,
     paths: Annotated[list[Path] | None, argument("Files of sessions, or folders with some.", "[PATH...]")] = None,
     *,
     since: Annotated[str | None, option("Only sessions that went on then or later.", "TIME")] = None,
+    record: Annotated[bool, flag("--record", "Record them in the ledger, and keep their bytes as evidence.")] = False,
 ) -> None:
     """Show what sessions of coding agents on this machine did.
 
     That is: answers, models, tokens, tools and denials, in sessions of Claude Code, Codex and Gemini CLI, and exports
     of opencode. Without a path: those in the usual places. Answers are counted once, though files repeat them. Texts
-    are not shown. Nothing is written. Exit code 1: a file could not be read; 2: there is no session.
+    are not shown, and nothing is written without --record. With it, what is there already is not recorded again, and
+    the log gets ids, times, models, tokens, tools and counts; the files themselves become evidence, which can be
+    erased. Exit code 1: a file could not be read; 2: there is no session.
 
-    Example: tallystick adopt sessions --since 2026-11-01
+    Example: tallystick adopt sessions --record
     """
     from datetime import UTC, datetime
 
     from api.cli.render.sessions import print_sessions
-    from api.importers.adopt.sessions import preview_sessions
+    from api.importers.adopt.session_record import record_sessions
+    from api.importers.adopt.sessions import read_sessions
     from api.parameters import parse_instant
 
-    oldest = None if since is None else parse_instant("since", since)
-    preview = preview_sessions(paths or [], datetime.now(UTC), show_progress, since=oldest)
+    now, oldest = datetime.now(UTC), None if since is None else parse_instant("since", since)
+    found, preview = read_sessions(paths or [], now, show_progress, since=oldest)
+    if record and found:
+        preview.recorded, faults = use_store(target, lambda store: record_sessions(found, store, now, show_progress))
+        preview.faults += faults
     show(target, preview, print_sessions, code=(1 if preview.faults else 0) if preview.programs else 2)
 
 

@@ -8,9 +8,9 @@ from api.cli.output import make_table, open_console, print_note
 from api.cli.render.adopt import print_git_preview
 from api.cli.table import FittedTable
 from api.importers.adopt.overview import AdoptPreview
-from api.importers.adopt.sessions import SessionsPreview
+from api.importers.adopt.sessions import RecordedSessions, SessionsPreview
 from api.text_format import format_count, one_line, pluralize
-from tallystick.shapes.sessions import ModelAnswers, ProgramSessions, ToolCalls
+from tallystick.shapes.sessions import ModelAnswers, ProgramSessions, SessionsAnswer, ToolCalls
 
 TOOLS_MAX = 10
 """Tools that are printed; --json has all."""
@@ -40,17 +40,43 @@ def print_sessions(preview: SessionsPreview) -> None:
     console = open_console()
     if not preview.programs:
         print_note(NOTHING)
-    for program in preview.programs:
-        _print_program(console, program)
-        console.print()
     for fault in preview.faults:
         print_note(f"error: {fault.detail} {fault.advice}")
+    _print_figures(console, preview)
     if preview.programs:
-        console.print(preview.coverage, soft_wrap=True)
-        for caveat in preview.caveats:
-            console.print(caveat, style="dim", soft_wrap=True)
         read = f"{pluralize(preview.files, 'file')}, {pluralize(preview.lines, 'line')}"
         console.print(f"Read: {read}, {format_count(preview.repaired)} repaired.", style="dim")
+    if preview.recorded is not None:
+        _print_new(console, preview.recorded)
+
+
+def print_recorded(answer: SessionsAnswer) -> None:
+    """Print the figures of each program that was recorded, and what limits them."""
+    if not answer.programs:
+        print_note("No session was recorded: tallystick adopt sessions --record")
+    _print_figures(open_console(), answer)
+
+
+def _print_figures(console: Console, found: SessionsPreview | SessionsAnswer) -> None:
+    for program in found.programs:
+        _print_program(console, program)
+        console.print()
+    if found.programs:
+        console.print(found.coverage, soft_wrap=True)
+        for caveat in found.caveats:
+            console.print(caveat, style="dim", soft_wrap=True)
+
+
+def _print_new(console: Console, recorded: RecordedSessions) -> None:
+    new = ", ".join(
+        pluralize(count, noun)
+        for count, noun in ((recorded.sessions, "session"), (recorded.answers, "answer"), (recorded.calls, "call"))
+    )
+    unchanged = f"; {pluralize(recorded.unchanged, 'session')} unchanged" if recorded.unchanged else ""
+    console.print(f"Recorded: {new}, {recorded.evidence_bytes / 1e6:,.1f} MB of evidence{unchanged}.", soft_wrap=True)
+    if recorded.unfinished:
+        later = f"Answers and calls that may still change, to be recorded later: {recorded.unfinished:,}."
+        console.print(later, style="dim", soft_wrap=True)
 
 
 def _print_program(console: Console, program: ProgramSessions) -> None:

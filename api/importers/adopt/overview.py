@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from api.importers.adopt.git_changes import GitOptions, GitPreview, preview_repositories
-from api.importers.adopt.sessions import SessionsPreview, preview_sessions
+from api.importers.adopt.sessions import SessionsPreview, read_sessions
 from api.progress import OpenProgress
 from ledger.errors import InvalidQuery
 
@@ -48,4 +48,5 @@ def preview_all(
         if paths:
             raise
         git = GitPreview()
-    return AdoptPreview(git=git, sessions=preview_sessions(session_paths, now, progress, since=options.since))
+    found = read_sessions(session_paths, now, progress, since=options.since)
+    return AdoptPreview(git=git, sessions=found.preview)

@@ -1,7 +1,6 @@
 """Read the sessions of coding agents that are on this machine, without a ledger. Nothing of theirs is changed."""
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,17 +8,21 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
+from api.importers.adopt.session_events import describe_session, session_events
 from api.importers.batch_append import FileFault
 from api.progress import OpenProgress
+from api.service.sessions import describe_coverage, list_caveats
 from api.text_format import pluralize
 from instruments.sessions.claude_code import ClaudeCodeReader
 from instruments.sessions.codex import CodexReader
 from instruments.sessions.gemini import GeminiReader
 from instruments.sessions.json_lines import FileLines
 from instruments.sessions.opencode import OpencodeReader
-from instruments.sessions.session import AgentSession, SessionCall, Tokens
+from instruments.sessions.session import AgentSession
 from ledger.errors import InvalidQuery
-from tallystick.shapes.sessions import Denials, ModelAnswers, ProgramSessions, TokenCounts, ToolCalls
+from projections.sessions.program_sessions import describe_programs, moment_of
+from projections.sessions.session_index import SessionIndex
+from tallystick.shapes.sessions import ProgramSessions
 
 HEAD_BYTES: Final = 4_096
 """The beginning of a file, by which it is recognised."""
@@ -76,6 +79,25 @@ SOURCES: Final = (
 """The first one whose mark a file has is used."""
 
 
+class RecordedSessions(msgspec.Struct, kw_only=True):
+    """What was recorded."""
+
+    sessions: int = 0
+    """Sessions of which something was new."""
+    unchanged: int = 0
+    """Sessions of which everything was there."""
+    answers: int = 0
+    """New answers of models."""
+    calls: int = 0
+    """New calls of tools."""
+    there: int = 0
+    """Answers and calls that were there: of the same session before, or of one that copied them."""
+    unfinished: int = 0
+    """Answers and calls that may still change: recorded the next time."""
+    evidence_bytes: int = 0
+    """New bytes of files, kept as evidence."""
+
+
 class SessionsPreview(msgspec.Struct, kw_only=True):
     """The sessions that were read, and what was wrong with files."""
 
@@ -99,12 +121,21 @@ class SessionsPreview(msgspec.Struct, kw_only=True):
     caveats: list[str] = []
     """What limits the figures."""
     faults: list[FileFault] = []
-    """Files that could not be read."""
+    """Files that could not be read, or recorded."""
+    recorded: RecordedSessions | None = None
+    """What was recorded; None without a ledger."""
 
 
-def preview_sessions(
+class FoundSessions(NamedTuple):
+    """Sessions, program by program, and what they show."""
+
+    sessions: list[AgentSession]
+    preview: SessionsPreview
+
+
+def read_sessions(
     paths: Sequence[Path], now: datetime, progress: OpenProgress, *, since: datetime | None = None
-) -> SessionsPreview:
+) -> FoundSessions:
     """Read sessions: files, those below folders, or without a path those in the usual places of programs.
 
     Errors: InvalidQuery, for a path that is not there.
@@ -123,19 +154,23 @@ def preview_sessions(
                 continue
             _count_lines(preview, counts)
             report(done, len(found))
-    oldest = "" if since is None else since.astimezone(UTC).isoformat()
-    for program, reader in readers.items():
-        sessions = [session for session in reader.sessions.values() if session.last_time >= oldest or not oldest]
-        if sessions:
-            preview.programs.append(_describe(program, sessions))
-            for session in sessions:
-                for kind, n in session.unknown.items():
-                    preview.unknown[kind] = preview.unknown.get(kind, 0) + n
+    sessions = [session for reader in readers.values() for session in reader.sessions.values()]
+    if since is not None:
+        sessions = [one for one in sessions if (last := moment_of(one.last_time)) is not None and last >= since]
+    index = SessionIndex()
+    for session in sessions:
+        events = session_events(session)
+        index.add(describe_session(session, 0, ()))
+        for call, _ in events.calls:
+            index.add(call)
+        for kind, n in session.unknown.items():
+            preview.unknown[kind] = preview.unknown.get(kind, 0) + n
+    preview.programs = describe_programs(index.sessions())
     if not paths:
         preview.deleted_soon = sum(_is_deleted_soon(file, now) for program, file in found if program == "claude-code")
-    preview.coverage = _coverage(preview.programs)
+    preview.coverage = describe_coverage(preview.programs)
     preview.caveats = list(_caveats(preview))
-    return preview
+    return FoundSessions(sessions, preview)
 
 
 def _files_below(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
@@ -200,97 +235,8 @@ def _is_deleted_soon(file: Path, now: datetime) -> bool:
     return written + KEPT_FOR <= now + SOON
 
 
-def _describe(program: str, sessions: Sequence[AgentSession]) -> ProgramSessions:
-    calls = [call for session in sessions for call in session.calls.values()]
-    denied = Counter((call.by or "unknown", call.basis or "inferred") for call in calls if call.verdict == "denied")
-    return ProgramSessions(
-        program=program,
-        versions=sorted({version for session in sessions for version in session.versions}),
-        sessions=len(sessions),
-        headless=sum(session.is_headless for session in sessions),
-        subagents=sum(session.subagents for session in sessions),
-        missing_subagents=sum(session.missing_subagents for session in sessions),
-        first=_moment(min((session.first_time for session in sessions if session.first_time), default="")),
-        last=_moment(max(session.last_time for session in sessions)),
-        prompts=sum(session.prompts for session in sessions),
-        answers=sum(len(session.answers) for session in sessions),
-        tokens=_token_counts(session.tokens for session in sessions),
-        models=_models(sessions),
-        calls=len(calls),
-        with_result=sum(call.verdict is not None for call in calls),
-        tools=_tools(calls),
-        denials=[Denials(by=by, basis=basis, calls=n) for (by, basis), n in denied.most_common()],
-        interruptions=sum(session.interruptions for session in sessions),
-        compactions=sum(session.compactions for session in sessions),
-        api_errors=sum(session.api_errors for session in sessions),
-        model_changes=sum(session.model_changes for session in sessions),
-        pull_requests=len({address for session in sessions for address in session.pull_requests}),
-        commits=len({commit for session in sessions for commit in session.commits}),
-    )
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-def _token_counts(each: Iterable[Tokens]) -> TokenCounts:
-    total = Tokens()
-    for tokens in each:
-        total.add(tokens)
-    return TokenCounts(
-        input=total.input, cache_read=total.cache_read, cache_write=total.cache_write, output=total.output
-    )
-
-
-def _models(sessions: Iterable[AgentSession]) -> list[ModelAnswers]:
-    tokens: dict[tuple[str | None, str | None], list[Tokens]] = {}
-    for session in sessions:
-        for answer in session.answers.values():
-            tokens.setdefault((answer.model, answer.requested), []).append(answer.tokens)
-    order = sorted(tokens, key=lambda names: (-len(tokens[names]), str(names)))
-    return [
-        ModelAnswers(
-            served=names[0], requested=names[1], answers=len(tokens[names]), tokens=_token_counts(tokens[names])
-        )
-        for names in order
-    ]
-
-
-def _tools(calls: Iterable[SessionCall]) -> list[ToolCalls]:
-    verdicts: dict[str, Counter[str | None]] = {}
-    for call in calls:
-        verdicts.setdefault(call.tool, Counter())[call.verdict] += 1
-    return [
-        ToolCalls(
-            tool=tool,
-            calls=counts.total(),
-            failed=counts["failed"],
-            denied=counts["denied"],
-            interrupted=counts["interrupted"],
-            without_result=counts[None],
-        )
-        for tool, counts in sorted(verdicts.items(), key=lambda item: (-item[1].total(), item[0]))
-    ]
-
-
-def _coverage(programs: Sequence[ProgramSessions]) -> str:
-    calls, known = (sum(getattr(one, name) for one in programs) for name in ("calls", "with_result"))
-    missing = f"; {calls - known:,} are missing" if known < calls else ""
-    return f"{known:,} of {pluralize(calls, 'call')} have a result{missing}."
-
-
 def _caveats(preview: SessionsPreview) -> Iterator[str]:
-    if any(one.calls for one in preview.programs):
-        yield "Files do not have who allowed a call: a call with a result may have been allowed by nobody."
-    if any(model.served is None for one in preview.programs for model in one.models):
-        yield "Where only a requested model is given, files do not have the one that answered."
-    missing = sum(one.missing_subagents for one in preview.programs)
-    if missing:
-        yield f"The files of {pluralize(missing, 'sub-agent')} are not there: their answers and calls are missing."
+    yield from list_caveats(preview.programs)
     if preview.lost:
         yield f"{pluralize(preview.lost, 'record')} could not be read."
     if preview.deleted_soon:

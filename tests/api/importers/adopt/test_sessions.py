@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from api.importers.adopt.sessions import preview_sessions, recognise
+from api.importers.adopt.sessions import read_sessions, recognise
 from api.progress import no_progress
 from ledger.errors import InvalidQuery
 from tests.api.cli.command import done, tally
@@ -22,7 +22,7 @@ needs_samples = pytest.mark.skipif(not SAMPLES.exists(), reason="needs the share
 
 @needs_samples
 def test_all_samples_together() -> None:
-    preview = preview_sessions([SAMPLES], NOW, no_progress)
+    preview = read_sessions([SAMPLES], NOW, no_progress).preview
     assert [(one.program, one.sessions, one.answers, one.calls) for one in preview.programs] == [
         ("codex", 5, 61, 89), ("gemini-cli", 2, 8, 5), ("opencode", 1, 5, 5), ("claude-code", 14, 256, 288),
     ]  # fmt: skip
@@ -33,7 +33,7 @@ def test_all_samples_together() -> None:
         ("person", "recorded", 4), ("program", "inferred", 1), ("rule", "recorded", 1),
     ]  # fmt: skip
     assert (claude.tools[0].tool, claude.tools[0].calls, claude.tools[0].failed) == ("Bash", 95, 3)
-    later = preview_sessions([SAMPLES], NOW, no_progress, since=datetime(2026, 8, 1, tzinfo=UTC))
+    later = read_sessions([SAMPLES], NOW, no_progress, since=datetime(2026, 8, 1, tzinfo=UTC)).preview
     assert [(one.program, one.sessions) for one in later.programs] == [("codex", 1), ("claude-code", 3)]
 
 
@@ -55,7 +55,7 @@ def test_usual_places_and_what_is_deleted_next(tmp_path: Path, monkeypatch: pyte
     old = (NOW - timedelta(days=25)).timestamp()
     os.utime(tmp_path / ".claude/projects/-work/a.jsonl", (old, old))
     os.utime(tmp_path / ".claude/projects/-work/b.jsonl", (NOW.timestamp(), NOW.timestamp()))
-    preview = preview_sessions([], NOW, no_progress)
+    preview = read_sessions([], NOW, no_progress).preview
     assert [(one.program, one.sessions) for one in preview.programs] == [
         ("codex", 1), ("gemini-cli", 1), ("claude-code", 2),
     ]  # fmt: skip
@@ -77,15 +77,15 @@ def test_files_are_recognised_by_their_beginning(tmp_path: Path) -> None:
         file.write_text(text, encoding="utf-8")
         assert recognise(file) == program
     with pytest.raises(InvalidQuery, match="is not a session of"):
-        preview_sessions([file], NOW, no_progress)
+        read_sessions([file], NOW, no_progress)
     with pytest.raises(InvalidQuery, match="is not there"):
-        preview_sessions([tmp_path / "none"], NOW, no_progress)
+        read_sessions([tmp_path / "none"], NOW, no_progress)
 
 
 def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     broken = tmp_path / "session-1.json"
     broken.write_text('{"sessionId": "s", "projectHash": "h", ', encoding="utf-8")
-    preview = preview_sessions([tmp_path], NOW, no_progress)
+    preview = read_sessions([tmp_path], NOW, no_progress).preview
     assert [fault.file for fault in preview.faults] == [str(broken)]
     assert preview.programs == []
 

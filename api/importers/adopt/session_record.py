@@ -1,0 +1,168 @@
+"""Record sessions: their bytes as evidence, then their answers and calls, then what the files show besides.
+
+Ids come from the programs' own ids. So what is recorded again, or was copied into a fork, is there already, and a file
+that has grown adds what is new. A file is known again by the digest of what was recorded of it.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+import msgspec
+
+from api.importers.adopt.session_events import describe_session, session_events
+from api.importers.adopt.sessions import RecordedSessions
+from api.importers.batch_append import BATCH_EVENTS, STREAMS_MAX, FileFault, split_batches
+from api.progress import OpenProgress
+from api.service.evidence import Blob, digest_of
+from api.service.store import EventStore
+from events.call import CallRecorded
+from events.envelope import Draft
+from events.limits import EVIDENCE_BYTES_MAX, ITEMS_MAX
+from events.registry import VOCABULARY
+from events.session import SessionFile, SessionRecorded
+from instruments.sessions.session import AgentSession, ReadFile
+from ledger.errors import Gone
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+PIECE_BYTES: Final = EVIDENCE_BYTES_MAX
+"""Bytes of a file that are one piece of evidence."""
+
+_HASHED_BYTES: Final = 1 << 20
+
+_encode = msgspec.json.Encoder().encode
+
+
+async def record_sessions(
+    sessions: Sequence[AgentSession], store: EventStore, now: datetime, progress: OpenProgress
+) -> tuple[RecordedSessions, list[FileFault]]:
+    """Record what is new of sessions; return files that were not recorded, too. Errors: those of `EventStore`."""
+    writer = _SessionWriter(store, now)
+    with progress("recording", "sessions") as report:
+        for done, session in enumerate(sessions, 1):
+            await writer.write(session)
+            report(done, len(sessions))
+    return writer.result, writer.faults
+
+
+class _SessionWriter:
+    """Compares sessions with a ledger, and writes what is new."""
+
+    def __init__(self, store: EventStore, now: datetime) -> None:
+        self._store = store
+        self._now = now
+        self.result = RecordedSessions()
+        self.faults: list[FileFault] = []
+
+    async def write(self, session: AgentSession) -> None:
+        """Write what the ledger lacks of a session."""
+        found = session_events(session, self._now)
+        self.result.unfinished += found.unfinished
+        stored = await self._stored(found.session_id)
+        before = () if stored is None else stored.files
+        try:
+            files = [await self._keep(file, before) for file in session.files]
+        except OSError as error:
+            self._refuse(session, f"cannot be read again: {error}.")
+            return
+        if len(files) > ITEMS_MAX or any(len(file.evidence) > ITEMS_MAX for file in files):
+            self._refuse(session, f"has over {ITEMS_MAX} files, or pieces of {PIECE_BYTES >> 20} MiB.")
+            return
+        described = describe_session(session, found.unfinished, files)
+        if described == stored:
+            self.result.unchanged += 1
+            return
+        known = await self._known([call.call_id for call, _ in found.calls])
+        new = [(call, time) for call, time in found.calls if call.call_id not in known]
+        drafts: list[Draft] = [VOCABULARY.draft_of(call, id=f"call:{call.call_id}", time=time) for call, time in new]
+        event_id = f"session:{found.session_id}:{sha256(_encode(described)).hexdigest()[:16]}"
+        drafts.append(VOCABULARY.draft_of(described, id=event_id))  # the last: without it the session is read again
+        for batch in split_batches(drafts, lambda draft: (1, len(_encode(draft))), BATCH_EVENTS):
+            await self._store.append(batch)
+        self.result.sessions += 1
+        self.result.there += len(known)
+        self.result.calls += sum(call.tool is not None for call, _ in new)
+        self.result.answers += sum(call.tool is None for call, _ in new)
+
+    def _refuse(self, session: AgentSession, detail: str) -> None:
+        file = str(session.files[0].path)
+        self.faults.append(FileFault(file=file, detail=f"{file} {detail}", advice="Nothing of it was recorded."))
+
+    async def _stored(self, session_id: str) -> SessionRecorded | None:
+        """Return what the ledger has of a session besides its calls."""
+        events = VOCABULARY.events(await self._store.streams([f"session/{session_id}"]))
+        last = events[-1].data if events else None
+        return last if isinstance(last, SessionRecorded) else None
+
+    async def _known(self, call_ids: Sequence[str]) -> set[str]:
+        """Return those of some calls that the ledger has."""
+        known = set[str]()
+        names = VOCABULARY.names_of(CallRecorded)
+        for start in range(0, len(call_ids), STREAMS_MAX):
+            subjects = [f"call/{call_id}" for call_id in call_ids[start : start + STREAMS_MAX]]
+            for fact in VOCABULARY.facts(await self._store.streams(subjects, names)):
+                known.add(fact.subject.partition("/")[2])
+        return known
+
+    async def _keep(self, file: ReadFile, before: Sequence[SessionFile]) -> SessionFile:
+        """Keep the bytes of a file that no recorded file begins with. Errors: OSError."""
+        size_bytes, counts = file.counts.size_bytes, file.counts
+        digest, begun = await asyncio.to_thread(_recognise, file.path, size_bytes, before)
+        evidence = [] if begun is None else list(begun.evidence)
+        start = 0 if begun is None else begun.size_bytes
+        if len(evidence) + -(-(size_bytes - start) // PIECE_BYTES) > ITEMS_MAX:  # too many small pieces: in large ones
+            evidence, start = [], 0
+        pieces = _pieces(file.path, start, size_bytes)
+        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+            evidence.append(await self._put(piece))
+        return SessionFile(
+            size_bytes=size_bytes,
+            digest=digest,
+            evidence=tuple(evidence),
+            lines=counts.lines,
+            repaired=counts.repaired,
+            lost=counts.lost + counts.too_long,
+        )
+
+    async def _put(self, piece: bytes) -> str:
+        """Keep a piece as evidence, unless it was erased, and return its digest."""
+        try:
+            stored = await self._store.put(Blob(piece, "application/x-ndjson"))
+        except Gone:
+            return digest_of(piece)
+        self.result.evidence_bytes += 0 if stored.duplicate else stored.size_bytes
+        return stored.digest
+
+
+def _recognise(path: Path, size_bytes: int, before: Sequence[SessionFile]) -> tuple[str, SessionFile | None]:
+    """Return the digest of the first bytes of a file, and the longest of some recorded files with which it begins."""
+    digest, at, begun = sha256(), 0, None
+    with path.open("rb") as stream:
+        for file in sorted(before, key=lambda file: file.size_bytes):
+            if file.size_bytes <= size_bytes:
+                at = _add_bytes(digest, stream, at, file.size_bytes)
+                begun = file if digest.hexdigest() == file.digest else begun
+        _add_bytes(digest, stream, at, size_bytes)
+    return digest.hexdigest(), begun
+
+
+def _add_bytes(digest: "_Hash", stream: IO[bytes], at: int, end: int) -> int:
+    """Add the bytes of a file up to a place to a digest, and return the place."""
+    while at < end and (part := stream.read(min(_HASHED_BYTES, end - at))):
+        digest.update(part)
+        at += len(part)
+    return at
+
+
+def _pieces(path: Path, start: int, end: int) -> Iterator[bytes]:
+    """Yield the bytes of a file between two places, in pieces."""
+    with path.open("rb") as stream:
+        stream.seek(start)
+        while start < end and (piece := stream.read(min(PIECE_BYTES, end - start))):
+            yield piece
+            start += len(piece)

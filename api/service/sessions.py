@@ -1,0 +1,54 @@
+"""Use case of sessions: what the recorded sessions of coding agents did."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from api.service.ledger import View
+from api.service.operation import operation
+from api.text_format import pluralize
+from projections.sessions.program_sessions import describe_programs
+from projections.sessions.session_index import SessionIndex
+from projections.shared_params import Since
+from tallystick.shapes.sessions import ProgramSessions, SessionsAnswer
+
+
+class SessionsQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which sessions are meant: those that went on at a time or later."""
+
+    since: Since = None
+    program: Annotated[str | None, Meta(description="One program, such as claude-code or codex.")] = None
+
+
+@operation("/sessions", "sessions")
+async def get_sessions(view: View, params: SessionsQuery) -> SessionsAnswer:
+    """Return what the recorded sessions of coding agents did: answers, models, tokens, tools and denials."""
+    projection, position = await view.at(SessionIndex)
+    programs = describe_programs(projection.sessions(), params.since)
+    programs = [one for one in programs if params.program in (None, one.program)]
+    return SessionsAnswer(
+        programs=programs,
+        coverage=describe_coverage(programs),
+        caveats=list(list_caveats(programs)),
+        as_of=await view.dated(position),
+    )
+
+
+def describe_coverage(programs: Sequence[ProgramSessions]) -> str:
+    """Return as a sentence how many calls have a result."""
+    calls, known = sum(one.calls for one in programs), sum(one.with_result for one in programs)
+    missing = f"; {calls - known:,} are missing" if known < calls else ""
+    return f"{known:,} of {pluralize(calls, 'call')} have a result{missing}."
+
+
+def list_caveats(programs: Sequence[ProgramSessions]) -> Iterator[str]:
+    """Yield what limits the figures of sessions."""
+    if any(one.calls for one in programs):
+        yield "Files do not have who allowed a call: a call with a result may have been allowed by nobody."
+    if any(model.served is None for one in programs for model in one.models):
+        yield "Where only a requested model is given, files do not have the one that answered."
+    missing = sum(one.missing_subagents for one in programs)
+    if missing:
+        yield f"The files of {pluralize(missing, 'sub-agent')} are not there: their answers and calls are missing."

@@ -1,0 +1,1 @@
+"""What sessions of coding agents did."""
