@@ -23,14 +23,14 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 124_990,
-    "lines of api": 64_150,
-    "routes": 76,
-    "verbs": 94,
-    "options": 499,
+    "lines": 125_850,
+    "lines of api": 64_500,
+    "routes": 77,
+    "verbs": 95,
+    "options": 502,
     "CSTP methods": 34,
     "tools of MCP": 28,
-    "event types": 56,
+    "event types": 58,
     "dependencies": 20,
 }
 

@@ -10,12 +10,11 @@ from api.service.sessions import SessionsQuery
 def sessions(target: LedgerTarget, params: SessionsQuery, as_of: AsOf = None) -> None:
     """Show what the recorded sessions of coding agents did.
 
-    `tallystick adopt sessions --record` records them. Exit code 2: none was recorded.
+    `tallystick adopt sessions --record` records them.
 
     Example: tallystick sessions --since 2026-11-01
     """
     from api.cli.render.sessions import print_recorded
     from api.service.sessions import get_sessions
 
-    answer = ask(target, get_sessions, params, as_of)
-    show(target, answer, print_recorded, code=0 if answer.programs else 2)
+    show(target, ask(target, get_sessions, params, as_of), print_recorded)

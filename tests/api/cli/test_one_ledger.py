@@ -65,6 +65,7 @@ READS: dict[Words, list[tuple[Value, ...]]] = {
     ("scoreboard",): [(), ("--suite", "incidents", "--versions", 1)],
     ("run", "list"): [(), ("--limit", 1)],
     ("run", "show"): [("run-a",), ("run-a", "--attempts"), ("live", "--attempts"), ("run-",), ("none",)],
+    ("sessions",): [(), ("--program", "codex")],
     ("inventory",): [(), ("--model", "example-large"), ("--model", "nobody")],
     ("model", "list"): [(), ("--as-of", 590)],
     ("model", "profile"): [(), ("nova-1",), ("nobody",)],
@@ -108,8 +109,7 @@ PULLS = ROOT / "tests" / "instruments" / "git" / "pulls.csv"
 SESSION = ROOT / "tests" / "instruments" / "sessions" / "gemini.json"
 NOTHING: dict[Words, tuple[Value, ...]] = {
     ("schema",): (), ("probe", "list"): (), ("probe", "prompt"): (), ("adopt", "pulls"): (PULLS,),
-    ("adopt", "git"): (ROOT,), ("adopt", "sessions"): (SESSION,),
-    ("adopt", "all"): (ROOT, "--sessions", SESSION),
+    ("adopt", "git"): (ROOT,), ("adopt", "all"): (ROOT, "--sessions", SESSION),
 }  # fmt: skip
 """Verbs that need no ledger."""
 
@@ -267,6 +267,12 @@ def _log(folder: Path) -> Path:
     return as_json(folder, made)
 
 
+def _session(folder: Path) -> Path:
+    path = folder / "session.json"
+    path.write_text(json.dumps(json.loads(SESSION.read_text(encoding="utf-8")) | {"sessionId": folder.name}))
+    return path
+
+
 def _cstp(folder: Path) -> Path:
     (folder / "cstp").mkdir()
     write_file(folder / "cstp", decision(sha256(folder.name.encode()).hexdigest()[:8]))
@@ -291,6 +297,7 @@ WRITES: dict[Words, Arguments] = {
     ("import", "cstp"): lambda folder: (_cstp(folder),),
     ("import", "runs"): lambda folder: tuple(written(folder, report(folder.name, "m"))),
     ("import", "results"): lambda folder: (_log(folder),),
+    ("adopt", "sessions"): lambda folder: (_session(folder), "--record"),
     ("run", "save"): lambda folder: ("--report-file", *written(folder, report(f"{folder.name}-saved", "m"))),
     ("evidence", "put"): lambda folder: ("-",),
     ("evidence", "erase"): lambda folder: (DIGEST, "--reason", "it names a person", "--yes"),
