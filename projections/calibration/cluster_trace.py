@@ -132,5 +132,5 @@ class _FirstClusters:
         """Return the clusters of the first reviews, so many."""
         key, n = count_each(self._key[: np.searchsorted(self._rows, size)])
         cluster, kind = np.divmod(key, len(self._reviews.outcome))
-        columns = self._reviews.confidence[kind], self._reviews.outcome[kind], n.astype(np.float64)
-        return ClusterPart(log_factors, np.bincount(cluster, n).astype(np.float64), *columns, cluster)
+        columns = self._reviews.confidence[kind], self._reviews.outcome[kind], n, cluster
+        return ClusterPart.of(log_factors, np.bincount(cluster, n).astype(np.float64), columns)

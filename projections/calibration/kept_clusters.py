@@ -5,6 +5,7 @@ reviews what they change in the groups of a view. A restart reads the second, an
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -114,8 +115,8 @@ class KeptClusters:
         rows = [one.read for one in held if one.read is not None]
         if len(rows) == older.groups:
             parts = {name: {number: _part(part) for number, part in found} for name, found in older.parts}
-            clusters = OlderClusters(lambda: reader(rows, older.first), parts)
-            rest = ClusterRows._make(map(np.frombuffer, older.rest, CLUSTER_TYPES))
+            clusters = OlderClusters(partial(reader, rows, older.first), parts)
+            rest = ClusterRows._make(map(np.array, map(np.frombuffer, older.rest, CLUSTER_TYPES)))
             self.older = KeptOlder(held, older.first, clusters, rest)
 
 
@@ -131,21 +132,18 @@ def _save(older: KeptOlder) -> SavedOlder:
 def _arrays(part: ClusterPart) -> Iterator[npt.NDArray[Any]]:
     """Yield the arrays of a part in the types of _PART_TYPES: confidences as their different values and numbers."""
     levels, level = np.unique(part.confidence, return_inverse=True)
-    columns = part.log_factors, part.sizes, levels, level, np.rint(2 * part.outcome), part.n, part.cluster
+    columns: tuple[npt.NDArray[Any], ...] = (
+        part.log_factors, part.sizes, levels, level, part.halves, part.n, part.cluster,
+    )  # fmt: skip
     for column, kind in zip(columns, _PART_TYPES, strict=True):
         yield column.astype(kind)
 
 
 def _part(saved: Sequence[memoryview]) -> ClusterPart:
     factors, sizes, levels, level, outcome, n, cluster = map(np.frombuffer, saved, _PART_TYPES)
-    return ClusterPart(
-        log_factors=factors.reshape(BETS, len(CLUSTER_REVIEWS)),
-        sizes=sizes.astype(np.float64),
-        confidence=levels[level],
-        outcome=outcome / 2,
-        n=n.astype(np.float64),
-        cluster=cluster.astype(np.intp),
-    )
+    # copies: views would keep all that was saved
+    changes = factors.reshape(BETS, len(CLUSTER_REVIEWS)).copy(), sizes.astype(np.float64)
+    return ClusterPart.of(*changes, (levels[level], outcome / 2, n, cluster))
 
 
 class ViewClusters(NamedTuple):

@@ -46,16 +46,30 @@ class ClusterPart(msgspec.Struct, frozen=True, dict=True):
     """The named clusters of one group, and what they change of its sums.
 
     `log_factors` are to be added to the logarithms of stakes (BETS, CLUSTER_REVIEWS). `sizes` has the number of reviews
-    of each cluster. Reviews that are alike are one row: `confidence`, `outcome`, their number `n`, and the place of
-    their cluster in `sizes`.
+    of each cluster. Reviews that are alike are one row: `confidence`, outcome in `halves` (0, 1 or 2), their number
+    `n`, and the place of their cluster in `sizes`. A large ledger has many rows, so numbers are small.
     """
 
     log_factors: Floats
     sizes: Floats
     confidence: Floats
-    outcome: Floats
-    n: Floats
-    cluster: RowNumbers
+    halves: npt.NDArray[np.uint8]
+    n: npt.NDArray[np.uint32]
+    cluster: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(
+        cls, log_factors: Floats, sizes: Floats, rows: tuple[Floats, Floats | AnyInts, Floats | AnyInts, AnyInts]
+    ) -> "ClusterPart":
+        """Return a part, given `confidence`, `outcome`, `n` and `cluster` of its rows."""
+        confidence, outcome, n, cluster = rows
+        halves = np.rint(2 * outcome).astype(np.uint8)
+        return cls(log_factors, sizes, confidence, halves, n.astype(np.uint32), cluster.astype(np.int32))
+
+    @property
+    def outcome(self) -> Floats:
+        """The outcome of each row, 0 to 1."""
+        return self.halves / 2
 
     @cached_property
     def totals(self) -> ClusterTotals:
@@ -123,9 +137,9 @@ class ClusterPart(msgspec.Struct, frozen=True, dict=True):
             log_factors=np.zeros(0),
             sizes=sizes[sizes > 0],
             confidence=self.confidence[inside],
-            outcome=self.outcome[inside],
+            halves=self.halves[inside],
             n=self.n[inside],
-            cluster=place[self.cluster[inside]],
+            cluster=place[self.cluster[inside]].astype(np.int32),
         )
 
     def join(self, other: "ClusterPart") -> "ClusterPart":
@@ -134,9 +148,9 @@ class ClusterPart(msgspec.Struct, frozen=True, dict=True):
             log_factors=self.log_factors + other.log_factors,
             sizes=np.concatenate([self.sizes, other.sizes]),
             confidence=np.concatenate([self.confidence, other.confidence]),
-            outcome=np.concatenate([self.outcome, other.outcome]),
+            halves=np.concatenate([self.halves, other.halves]),
             n=np.concatenate([self.n, other.n]),
-            cluster=np.concatenate([self.cluster, other.cluster + len(self.sizes)]),
+            cluster=np.concatenate([self.cluster, other.cluster + np.int32(len(self.sizes))]),
         )
 
     def _sum(self, values: Floats) -> Floats:
@@ -254,9 +268,8 @@ class NamedReviews(NamedTuple):
             if merge:
                 key, total = count_each(place * kinds_count + kinds, total)
                 place, kinds = np.divmod(key, kinds_count)
-            found[int(number[first[start]])] = ClusterPart(
-                factors, sizes[inside], confidences[kinds], outcomes[kinds], total, place
-            )
+            columns = confidences[kinds], outcomes[kinds], total, place
+            found[int(number[first[start]])] = ClusterPart.of(factors, sizes[inside], columns)
         return found
 
 

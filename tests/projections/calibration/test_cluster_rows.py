@@ -281,7 +281,7 @@ def test_a_small_state_keeps_nothing() -> None:
 def test_any_number_of_confidences_is_saved() -> None:
     some = np.arange(70_000)
     factors = np.ones((BETS, len(CLUSTER_REVIEWS)))
-    part = ClusterPart(factors, np.full(35_000, 2.0), some / 70_000, some % 3 / 2, np.ones(70_000), some // 2)
+    part = ClusterPart.of(factors, np.full(35_000, 2.0), (some / 70_000, some % 3 / 2, np.ones(70_000), some // 2))
     saved = kept_clusters._save(KeptOlder((), 1, OlderClusters(lambda: NO_REVIEWS, {"category": {4: part}}), NO_ROWS))
     ((name, ((number, arrays),)),) = saved.parts
     found = kept_clusters._part(arrays)
