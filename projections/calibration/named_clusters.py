@@ -143,8 +143,8 @@ class ClusterPart(msgspec.Struct, frozen=True, dict=True):
         )
 
     def join(self, other: "ClusterPart") -> "ClusterPart":
-        """Return the clusters of both, which have none in common."""
-        return ClusterPart(
+        """Return the clusters of both, which have none in common, so that what they change adds up."""
+        joined = ClusterPart(
             log_factors=self.log_factors + other.log_factors,
             sizes=np.concatenate([self.sizes, other.sizes]),
             confidence=np.concatenate([self.confidence, other.confidence]),
@@ -152,6 +152,9 @@ class ClusterPart(msgspec.Struct, frozen=True, dict=True):
             n=np.concatenate([self.n, other.n]),
             cluster=np.concatenate([self.cluster, other.cluster + np.int32(len(self.sizes))]),
         )
+        for name in ("square", "product", "size_square"):
+            joined.__dict__[name] = getattr(self, name) + getattr(other, name)
+        return joined
 
     def _sum(self, values: Floats) -> Floats:
         return np.bincount(self.cluster, values * self.n, len(self.sizes)).astype(np.float64)
