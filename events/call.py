@@ -19,6 +19,11 @@ VerdictBasis = Literal["recorded", "inferred"]
 """Whether the file says who denied a call, or it follows from a text."""
 
 
+ModelSwitch = Literal["announced", "explained", "unexplained"]
+"""What a file says about an answer by another model than the one before: `announced` by a person or the program,
+`explained` by what was done (a plan was approved, the program was replaced by another version), or nothing."""
+
+
 class CallRecordedV1(Payload, frozen=True, kw_only=True):
     """One call of an agent to a model or a tool, as a span tells it."""
 
@@ -75,6 +80,8 @@ class CallRecorded(CallRecordedV1, frozen=True, kw_only=True):
     """Tokens of the prompt that were read from the cache. Source: the file of a session."""
     cache_write_tokens: Count | None = None
     """Tokens of the prompt that were written to the cache. Source: the file of a session."""
+    switch: ModelSwitch | None = None
+    """Whether another model answered than before, and what is said about it. Source: the file of a session."""
     verdict: CallVerdict | None = None
     """How a call of a tool ended; absent where that is not known. Source: the file of a session."""
     denied_by: DeniedBy | None = None

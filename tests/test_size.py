@@ -23,8 +23,8 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 125_850,
-    "lines of api": 64_500,
+    "lines": 126_200,
+    "lines of api": 64_520,
     "routes": 77,
     "verbs": 95,
     "options": 502,

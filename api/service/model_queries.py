@@ -14,7 +14,10 @@ from projections.discovery.model_names import ModelNames
 from projections.discovery.probe_score_index import ProbeScoreColumns, ProbeScoreIndex
 from projections.discovery.probe_score_tables import ProbeScores, build_score_tables
 from projections.discovery.query_params import InventoryQuery, ProbeScoreQuery
+from projections.sessions.program_sessions import describe_programs
+from projections.sessions.session_index import SessionIndex
 from tallystick.shapes.parts import AsOf
+from tallystick.shapes.sessions import SessionModels
 
 
 class InventoryAnswer(InventoryView, frozen=True, kw_only=True):
@@ -24,6 +27,8 @@ class InventoryAnswer(InventoryView, frozen=True, kw_only=True):
     unknown_names: UnknownNames = UNSET
     figures: ModelFigures | UnsetType = UNSET
     """How good the model is; absent unless one model was requested."""
+    sessions: list[SessionModels] | UnsetType = UNSET
+    """The models that answered in recorded sessions of coding agents; absent without one, or with a filter."""
 
 
 class ProbesAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,8 +54,11 @@ async def get_inventory(view: View, params: InventoryQuery) -> InventoryAnswer:
     claims with the name that the endpoint reports, and finds the same output under several names. With `limit`, each
     list is a page, and `totals` has the number of all rows.
     """
-    projection, position = await view.at(AttemptIndex)
+    projection, position = await view.at(AttemptIndex, also=(SessionIndex,))
     attempts, model = projection.attempts(), params.model
+    recorded = (await view.beside(SessionIndex)).copy() if model is params.router is None else SessionIndex()
+    programs = await run_on_thread(describe_programs, recorded)
+    sessions = [SessionModels(program=one.program, models=one.models) for one in programs]
     inventory = await run_on_thread(build_inventory, attempts, params)
     fields = {name: getattr(inventory, name) for name in inventory.__struct_fields__}
     is_empty = not (inventory.models or inventory.wrappers or inventory.unresolved)
@@ -60,7 +68,13 @@ async def get_inventory(view: View, params: InventoryQuery) -> InventoryAnswer:
     figures = UNSET if model is None else await compute_model_figures(view, model)
     if figures is not UNSET and not is_empty_of_figures(figures):
         unknown = UNSET
-    return InventoryAnswer(**fields, as_of=await view.dated(position), unknown_names=unknown, figures=figures)
+    return InventoryAnswer(
+        **fields,
+        as_of=await view.dated(position),
+        unknown_names=unknown,
+        figures=figures,
+        sessions=sessions or UNSET,
+    )
 
 
 def _model_names(attempts: AttemptColumns) -> set[str]:

@@ -9,6 +9,7 @@ from msgspec import Meta
 from api.service.ledger import View
 from api.service.operation import operation
 from api.text_format import pluralize
+from ledger.threads import run_on_thread
 from projections.sessions.program_sessions import describe_programs
 from projections.sessions.session_index import SessionIndex
 from projections.shared_params import Since
@@ -26,7 +27,7 @@ class SessionsQuery(msgspec.Struct, frozen=True, kw_only=True):
 async def get_sessions(view: View, params: SessionsQuery) -> SessionsAnswer:
     """Return what the recorded sessions of coding agents did: answers, models, tokens, tools and denials."""
     projection, position = await view.at(SessionIndex)
-    programs = describe_programs(projection.sessions(), params.since)
+    programs = await run_on_thread(describe_programs, projection.copy(), params.since)
     programs = [one for one in programs if params.program in (None, one.program)]
     return SessionsAnswer(
         programs=programs,
@@ -39,7 +40,7 @@ async def get_sessions(view: View, params: SessionsQuery) -> SessionsAnswer:
 def describe_coverage(programs: Sequence[ProgramSessions]) -> str:
     """Return as a sentence how many calls have a result."""
     calls, known = sum(one.calls for one in programs), sum(one.with_result for one in programs)
-    missing = f"; {calls - known:,} are missing" if known < calls else ""
+    missing = f"; {calls - known:,} {'is' if calls - known == 1 else 'are'} missing" if known < calls else ""
     return f"{known:,} of {pluralize(calls, 'call')} have a result{missing}."
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from events.call import ModelSwitch
 from instruments.sessions.json_lines import FileLines, decode_document, read_lines
 from instruments.sessions.session import (
     COMMIT,
@@ -127,9 +128,11 @@ class ClaudeCodeReader:
         self._owners: dict[str, AgentSession] = {}
         self._opening: set[str] = set()
         """Calls that open a pull request."""
+        self._served = _ServedModels()
 
     def read(self, file: Path, counts: FileLines) -> None:
         """Read a file of a session or of a sub-agent. Errors: OSError."""
+        self._served = _ServedModels()
         session, agent = None, file.stem.removeprefix("agent-") if file.stem.startswith("agent-") else None
         with file.open("rb") as stream:
             for line in read_lines(stream, _decode, counts):
@@ -161,22 +164,29 @@ class ClaudeCodeReader:
         elif line.type == "user" and line.message is not None:
             self._add_user(line, line.message, session)
         elif line.type == "system":
-            session.compactions += line.subtype == "compact_boundary"
-            session.api_errors += line.subtype == "api_error"
-            session.model_changes += isinstance(line.content, str) and _sets_model.search(line.content) is not None
+            self._add_system(line, session)
         elif line.type == "pr-link" and line.pr_url and line.pr_url not in session.pull_requests:
             session.pull_requests.append(line.pr_url)
+
+    def _add_system(self, line: _Line, session: AgentSession) -> None:
+        session.compactions += line.subtype == "compact_boundary"
+        session.api_errors += line.subtype == "api_error"
+        if line.subtype == "model_refusal_fallback":
+            self._served.expect("announced")
+        if isinstance(line.content, str) and _sets_model.search(line.content) is not None:
+            self._set_model(session)
 
     def _add_answer(self, line: _Line, message: _Message, session: AgentSession) -> None:
         if message.model == SYNTHETIC:
             session.api_errors += line.is_api_error_message
             return
+        switch = None if line.is_sidechain else self._served.note(message.id, message.model, line.version)
         answer = session.answers.get(message.id)
         if answer is None and message.id:
             owner = self._owners.setdefault(message.id, session)
             answer = owner.answers.get(message.id)
             if answer is None:
-                answer = SessionAnswer(message.id, message.model, None, line.timestamp, Tokens(), line.version)
+                answer = SessionAnswer(message.id, message.model, None, line.timestamp, Tokens(), line.version, switch)
                 owner.answers[message.id] = answer
         if answer is not None and message.usage is not None:
             _raise(answer.tokens, message.usage)
@@ -198,9 +208,14 @@ class ClaudeCodeReader:
         text = _text(message.content)
         if text.startswith("[Request interrupted by user"):
             session.interruptions += 1
-        session.model_changes += text.startswith("<local-command-stdout>") and _sets_model.search(text) is not None
+        if text.startswith("<local-command-stdout>") and _sets_model.search(text) is not None:
+            self._set_model(session)
         is_ours = line.is_meta or line.is_compact_summary or line.is_visible_in_transcript_only or line.is_sidechain
         session.prompts += not (has_result or is_ours or text.startswith(_NO_PROMPT))
+
+    def _set_model(self, session: AgentSession) -> None:
+        session.model_changes += 1
+        self._served.expect("announced")
 
     def _add_result(self, line: _Line, block: _Block, session: AgentSession) -> None:
         owner = self._owners.get(block.tool_use_id, session)
@@ -212,6 +227,8 @@ class ClaudeCodeReader:
             call.verdict, call.by, call.basis = _judge(line.tool_denial_kind, text, is_headless=session.is_headless)
         else:
             call.verdict = "ok"
+            if call.tool == "ExitPlanMode":  # a plan that was approved may be carried out by another model
+                self._served.expect("explained")
         for commit in _commits(line.tool_use_result):
             if commit not in owner.commits:
                 owner.commits.append(commit)
@@ -221,6 +238,29 @@ class ClaudeCodeReader:
         agent = line.tool_use_result.get("agentId") if isinstance(line.tool_use_result, dict) else None
         if isinstance(agent, str):
             owner.named_subagents.setdefault(agent, False)
+
+
+class _ServedModels:
+    """The models that answered in a file, one after another."""
+
+    def __init__(self) -> None:
+        self._answer = ""
+        self._model: str | None = None
+        self._version: str | None = None
+        self._expected: ModelSwitch | None = None
+
+    def expect(self, reason: ModelSwitch) -> None:
+        """Note why another model may answer next."""
+        self._expected = reason
+
+    def note(self, answer: str, model: str | None, version: str | None) -> ModelSwitch | None:
+        """Note a line of an answer; return what is said about it if another model answered than before."""
+        if answer == self._answer or model is None:
+            return None
+        reason: ModelSwitch = "unexplained" if version == self._version else "explained"
+        before, expected = self._model, self._expected
+        self._answer, self._model, self._version, self._expected = answer, model, version, None
+        return None if before in (None, model) else expected or reason
 
 
 def _judge(kind: str | None, text: str, *, is_headless: bool) -> CallEnd:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from events.call import CallVerdict, DeniedBy, VerdictBasis
+from events.call import CallVerdict, DeniedBy, ModelSwitch, VerdictBasis
 from instruments.sessions.json_lines import FileLines
 
 COMMIT: Final = re.compile(r"^\[[^\]\n]* ([0-9a-f]{7,40})\]", re.MULTILINE)
@@ -51,6 +51,8 @@ class SessionAnswer(msgspec.Struct):
     tokens: Tokens
     version: str | None = None
     """The version of the program, if the line has it."""
+    switch: ModelSwitch | None = None
+    """Whether another model answered than before, and what the file says about it."""
 
 
 class SessionCall(msgspec.Struct):

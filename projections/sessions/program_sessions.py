@@ -3,22 +3,46 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from math import exp
+from typing import Final
 
-from projections.sessions.session_index import ModelUse, SessionState, ToolUse
-from tallystick.shapes.sessions import Denials, ModelAnswers, ProgramSessions, TokenCounts, ToolCalls
+import numpy as np
+
+from projections.sessions.session_index import ModelUse, SessionIndex, SessionState, ToolUse
+from projections.stats.clustered_share import share_of_clusters
+from projections.stats.mix_change import find_mix_changes
+from tallystick.shapes.sessions import (
+    Denials,
+    MixChange,
+    ModelAnswers,
+    ModelSwitches,
+    ProgramSessions,
+    ServedOnDay,
+    TokenCounts,
+    ToolCalls,
+)
+
+LOG_ODDS_MAX: Final = 690.0
+"""Natural logarithm of the largest odds that are reported."""
 
 
-def describe_programs(sessions: Iterable[SessionState], since: datetime | None = None) -> list[ProgramSessions]:
+def describe_programs(index: SessionIndex, since: datetime | None = None) -> list[ProgramSessions]:
     """Return the figures of each program, over its sessions that went on at a time or later."""
     programs: dict[str, list[SessionState]] = {}
-    for session in sessions:
+    for session in index.sessions():
         last = None if session.shown is None else moment_of(session.shown.last_time)
         if since is None or (last is not None and last >= since):
             programs.setdefault(session.program, []).append(session)
-    return [_describe(program, some) for program, some in programs.items()]
+    days: dict[str, list[ServedOnDay]] = {}
+    oldest = "" if since is None else f"{since.astimezone(UTC):%Y-%m-%d}"
+    for (program, version, day, requested, served), answers in index.days().items():
+        if day >= oldest:
+            row = ServedOnDay(day=day, version=version, served=served, requested=requested, answers=answers)
+            days.setdefault(program, []).append(row)
+    return [_describe(program, some, days.get(program, [])) for program, some in programs.items()]
 
 
-def _describe(program: str, sessions: Sequence[SessionState]) -> ProgramSessions:
+def _describe(program: str, sessions: Sequence[SessionState], days: list[ServedOnDay]) -> ProgramSessions:
     shown = [session.shown for session in sessions if session.shown is not None]
     uses = [use for session in sessions for use in session.models]
     calls = [use for session in sessions for use in session.tools]
@@ -40,7 +64,9 @@ def _describe(program: str, sessions: Sequence[SessionState]) -> ProgramSessions
         prompts=sum(one.prompts for one in shown),
         answers=sum(use.answers for use in uses),
         tokens=_token_counts(uses),
-        models=_models(uses),
+        models=_models(sessions),
+        days=sorted(days, key=lambda one: (one.day, one.version or "", one.served or "", one.requested or "")),
+        mix_changes=_mix_changes(sessions),
         calls=sum(use.calls for use in calls),
         with_result=sum(use.calls for use in calls if use.verdict is not None),
         tools=_tools(calls),
@@ -72,17 +98,71 @@ def _token_counts(uses: Sequence[ModelUse]) -> TokenCounts:
     )
 
 
-def _models(uses: Iterable[ModelUse]) -> list[ModelAnswers]:
+def _models(sessions: Sequence[SessionState]) -> list[ModelAnswers]:
     by_names: dict[tuple[str | None, str | None], list[ModelUse]] = {}
-    for use in uses:
-        by_names.setdefault((use.served, use.requested), []).append(use)
-    found = [
-        ModelAnswers(
-            served=served, requested=requested, answers=sum(use.answers for use in some), tokens=_token_counts(some)
+    number: dict[tuple[str | None, str | None], Counter[int]] = {}
+    for place, session in enumerate(sessions):
+        for use in session.models:
+            names = use.served, use.requested
+            by_names.setdefault(names, []).append(use)
+            number.setdefault(names, Counter())[place] += use.answers
+    of_session = np.array([sum(use.answers for use in session.models) for session in sessions], np.float64)
+    found = []
+    for (served, requested), some in by_names.items():
+        answers = np.array([number[served, requested][place] for place in range(len(sessions))], np.float64)
+        found.append(
+            ModelAnswers(
+                served=served,
+                requested=requested,
+                answers=int(answers.sum()),
+                share=float(answers.sum() / of_session.sum()),
+                interval=share_of_clusters(answers, of_session),
+                sessions=int((answers > 0).sum()),
+                switches=_switches(some),
+                tokens=_token_counts(some),
+            )
         )
-        for (served, requested), some in by_names.items()
-    ]
     return sorted(found, key=lambda one: (-one.answers, str((one.served, one.requested))))
+
+
+def _switches(uses: Iterable[ModelUse]) -> ModelSwitches:
+    some = list(uses)
+    return ModelSwitches(
+        announced=sum(use.announced for use in some),
+        explained=sum(use.explained for use in some),
+        unexplained=sum(use.unexplained for use in some),
+    )
+
+
+def _mix_changes(sessions: Sequence[SessionState]) -> list[MixChange]:
+    """Return when the model changed that answers most of a session, over sessions in the order in which they began."""
+    units = sorted(
+        (one.shown.first_time, served)
+        for one in sessions
+        if one.shown is not None and one.shown.first_time is not None and (served := _most_served(one)) is not None
+    )
+    names = {name: number for number, name in enumerate(sorted({name for _, name in units}))}
+    changes = find_mix_changes(np.array([names[name] for _, name in units], np.intp))
+    firsts = [change.first for change in changes]
+    stretches = [units[start:end] for start, end in zip([0, *firsts], [*firsts, len(units)], strict=True)]
+    return [
+        MixChange(
+            first=units[change.first][0],
+            alarm=units[change.alarm][0],
+            before=dict(Counter(name for _, name in before).most_common()),
+            since=dict(Counter(name for _, name in after).most_common()),
+            odds=round(exp(min(change.log_gain, LOG_ODDS_MAX)), 1),
+        )
+        for change, before, after in zip(changes, stretches[:-1], stretches[1:], strict=True)
+    ]
+
+
+def _most_served(session: SessionState) -> str | None:
+    answers = Counter[str]()
+    for use in session.models:
+        if use.served is not None:
+            answers[use.served] += use.answers
+    return min(answers, key=lambda name: (-answers[name], name), default=None)
 
 
 def _tools(calls: Iterable[ToolUse]) -> list[ToolCalls]:

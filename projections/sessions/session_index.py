@@ -1,7 +1,7 @@
 """The sessions projection: of each session what its files show, its answers by model, and how its calls ended."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
@@ -10,11 +10,14 @@ from events.envelope import EventFacts
 from events.payload import Payload
 from events.session import SessionRecorded
 from projections.projection import Projection
-from projections.saved_state import Part, keyed
+from projections.saved_state import Part, keyed, saved_pairs
 
 
 class ModelUse(msgspec.Struct, kw_only=True):
-    """The answers of one model in a session, and their tokens. `input` has none from the cache."""
+    """The answers of one model in a session, and their tokens. `input` has none from the cache.
+
+    `announced`, `explained` and `unexplained` count those before which another model answered.
+    """
 
     requested: str | None
     served: str | None
@@ -23,6 +26,9 @@ class ModelUse(msgspec.Struct, kw_only=True):
     cache_read: int = 0
     cache_write: int = 0
     output: int = 0
+    announced: int = 0
+    explained: int = 0
+    unexplained: int = 0
 
 
 class ToolUse(msgspec.Struct, kw_only=True):
@@ -33,6 +39,16 @@ class ToolUse(msgspec.Struct, kw_only=True):
     denied_by: DeniedBy | None
     basis: VerdictBasis | None
     calls: int = 0
+
+
+class ServedDay(NamedTuple):
+    """A day (UTC), and answers of a program in one version by one model on it."""
+
+    program: str
+    version: str | None
+    day: str
+    requested: str | None
+    served: str | None
 
 
 class SessionState(msgspec.Struct, kw_only=True):
@@ -58,6 +74,8 @@ class SessionState(msgspec.Struct, kw_only=True):
             use.cache_read += read
             use.cache_write += written
             use.output += call.output_tokens or 0
+            if call.switch is not None:
+                setattr(use, call.switch, getattr(use, call.switch) + 1)
             return
         ended = call.tool, call.verdict, call.denied_by, call.basis
         calls = next((one for one in self.tools if (one.tool, one.verdict, one.denied_by, one.basis) == ended), None)
@@ -74,21 +92,29 @@ class SessionIndex(Projection):
     version: ClassVar[int] = 1
     reads: ClassVar[tuple[type[Payload], ...]] = (SessionRecorded, CallRecorded)
 
-    parts: ClassVar[Mapping[str, Part]] = {"sessions": keyed("_sessions", SessionState, "session_id")}
+    parts: ClassVar[Mapping[str, Part]] = {
+        "sessions": keyed("_sessions", SessionState, "session_id"),
+        "days": saved_pairs("_days", ServedDay, int),
+    }
 
     def __init__(self) -> None:
         self._sessions: dict[str, SessionState] = {}
+        self._days: dict[ServedDay, int] = {}
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
-            self.add(event.data)
+            self.add(event.data, event.time)
 
-    def add(self, data: Payload) -> None:
+    def add(self, data: Payload, time: str) -> None:
         """Add what an event says. A call with a trace is no part of a session: a program exported it."""
         if isinstance(data, SessionRecorded):
             self._session(data.session_id, data.program).shown = data
         elif isinstance(data, CallRecorded) and data.trace_id is None and data.conversation_id is not None:
-            self._session(data.conversation_id, data.agent or "").add_call(data)
+            session = self._session(data.conversation_id, data.agent or "")
+            session.add_call(data)
+            if data.tool is None:
+                day = ServedDay(session.program, data.agent_version, time[:10], data.model, data.reported_model)
+                self._days[day] = self._days.get(day, 0) + 1
 
     def _session(self, session_id: str, program: str) -> SessionState:
         state = self._sessions.get(session_id)
@@ -96,9 +122,17 @@ class SessionIndex(Projection):
             state = self._sessions[session_id] = SessionState(session_id=session_id, program=program)
         return state
 
+    def copy(self) -> "SessionIndex":
+        """Return a copy, which later folding does not change."""
+        return SessionIndex.decode(self.encode())
+
     def sessions(self) -> list[SessionState]:
-        """Return every session. Later folding changes them."""
+        """Return every session."""
         return list(self._sessions.values())
+
+    def days(self) -> dict[ServedDay, int]:
+        """Return the number of answers on each day."""
+        return dict(self._days)
 
     def summary(self) -> Mapping[str, object]:
         return {"sessions": len(self._sessions)}

@@ -20,8 +20,21 @@ def effective_number(values: Floats, cluster: Ints) -> float:
     sizes = np.bincount(index).astype(np.float64)
     mean = float(values.mean())
     excess = np.bincount(index, values - mean).astype(np.float64)
-    spread = ClusterSpread(n, len(sizes), float(values.var()), float(excess @ excess), float(sizes @ sizes))
+    return _effective(mean, float(values.var()), excess, sizes)
+
+
+def _effective(mean: float, variance: float, excess: Floats, sizes: Floats) -> float:
+    spread = ClusterSpread(int(sizes.sum()), len(sizes), variance, float(excess @ excess), float(sizes @ sizes))
     return max(1.0, robust_mean(mean, spread, 0.0, 1.0).effective_n)
+
+
+def share_of_clusters(counts: Floats, sizes: Floats) -> Interval:
+    """Return the 95% interval of a share, given for each cluster how many of how many values have the property."""
+    counts, sizes = counts[sizes > 0], sizes[sizes > 0]
+    total = float(sizes.sum())
+    share = float(counts.sum()) / total
+    number = total if total < 2 else _effective(share, share * (1 - share), counts - share * sizes, sizes)
+    return wilson_interval(share * number, number)
 
 
 def share_interval(values: Floats, cluster: Ints) -> Interval | None:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from tallystick.shapes.parts import AsOf
+from tallystick.shapes.parts import AsOf, Interval
 
 
 class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +20,47 @@ class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Written by the model."""
 
 
+class ModelSwitches(msgspec.Struct, frozen=True, kw_only=True):
+    """Answers by another model than the one before in the session, by what the files say about it."""
+
+    announced: int
+    """A person or the program set another model."""
+    explained: int
+    """A plan had been approved, or the program was replaced by another version."""
+    unexplained: int
+    """The files do not say why."""
+
+
+class ServedOnDay(msgspec.Struct, frozen=True, kw_only=True):
+    """Answers on one day, of one version of a program, by one model."""
+
+    day: str
+    """The day, UTC."""
+    version: str | None
+    """The version; None if files do not have it."""
+    served: str | None
+    """The model that answered; None if files do not have it."""
+    requested: str | None
+    """The model that was asked for; None if files do not have it."""
+    answers: int
+    """How many answers."""
+
+
+class MixChange(msgspec.Struct, frozen=True, kw_only=True):
+    """An alarm: the model that answers most of a session is no longer the one that it was."""
+
+    first: str
+    """When the first session after the likeliest moment of the change began, as its file has it."""
+    alarm: str
+    """When the session began that raised the alarm."""
+    before: dict[str, int]
+    """Sessions before, since an earlier alarm, by the model that answered most in each."""
+    since: dict[str, int]
+    """Sessions from then to the next alarm, by that model."""
+    odds: float
+    """How many times a bet on a change grew: at least 40. Without any change, an alarm is ever raised in at most 5%."""
+
+
 class ModelAnswers(msgspec.Struct, frozen=True, kw_only=True):
     """The answers of one model."""
 
@@ -29,8 +70,25 @@ class ModelAnswers(msgspec.Struct, frozen=True, kw_only=True):
     """The model that was asked for; None if files do not have it."""
     answers: int
     """How many answers."""
+    share: float
+    """Their share of the program's answers, 0 to 1."""
+    interval: Interval
+    """Its 95% interval. Answers of one session may depend on each other."""
+    sessions: int
+    """Sessions with such answers."""
+    switches: ModelSwitches
+    """Of these answers, those before which another model answered in the session."""
     tokens: TokenCounts
     """Their tokens."""
+
+
+class SessionModels(msgspec.Struct, frozen=True, kw_only=True):
+    """The models that answered in the sessions of one program."""
+
+    program: str
+    """claude-code, codex, gemini-cli, opencode."""
+    models: list[ModelAnswers]
+    """The models, those with most answers first."""
 
 
 class ToolCalls(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +146,10 @@ class ProgramSessions(msgspec.Struct, frozen=True, kw_only=True):
     """The tokens of all answers."""
     models: list[ModelAnswers]
     """The models, those with most answers first."""
+    days: list[ServedOnDay]
+    """The answers of each day."""
+    mix_changes: list[MixChange]
+    """When the mix of served models changed."""
     calls: int
     """Calls of tools."""
     with_result: int

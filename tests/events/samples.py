@@ -337,6 +337,7 @@ SAMPLES["call.recorded.v2"] = CallRecorded(
     **structs.asdict(SAMPLES["call.recorded.v1"]),
     cache_read_tokens=1_800,
     cache_write_tokens=300,
+    switch="announced",
     verdict="denied",
     denied_by="rule",
     basis="inferred",

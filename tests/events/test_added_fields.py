@@ -18,7 +18,7 @@ VERSIONS: dict[str, tuple[type[Payload], type[Payload], tuple[str, ...]]] = {
     "call.recorded": (
         CallRecordedV1,
         CallRecorded,
-        ("cache_read_tokens", "cache_write_tokens", "verdict", "denied_by", "basis"),
+        ("cache_read_tokens", "cache_write_tokens", "switch", "verdict", "denied_by", "basis"),
     ),
     "decision.recorded": (DecisionRecordedV1, DecisionRecorded, ("cluster", "model", "reported_model")),
     "eval.scored": (EvalScoredV1, EvalScored, ("model", "reported_model", "confidence")),

@@ -9,6 +9,7 @@ from api.cli.ledger_target import LedgerTarget
 from api.cli.open_ledger import show
 from api.cli.output import figure, open_console, table_of
 from api.cli.render.calibration import format_as_of
+from api.cli.render.sessions import model_table
 from api.service.model_figures import ModelFigures
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer
 from api.service.model_registry import registration_command
@@ -54,6 +55,9 @@ def print_inventory(answer: InventoryAnswer) -> None:
             console.print(f"\n{noun}: {'; '.join(map(_unnamed, rows))}.")
     if answer.figures:
         print_figures(console, answer.figures)
+    for program in answer.sessions or ():
+        console.print(f"\nIn recorded sessions of {program.program}:")
+        console.print(model_table(program.models))
     _print_routers(console, answer.routers)
     _print_conflicts(console, answer.contradictions, answer.identical)
     unknown = [model for model in sighted if not model.known]

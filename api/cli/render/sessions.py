@@ -1,16 +1,19 @@
 """Print what sessions of coding agents did."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from api.cli.output import make_table, open_console, print_note
 from api.cli.render.adopt import print_git_preview
 from api.cli.table import FittedTable
-from api.importers.adopt.overview import AdoptPreview
-from api.importers.adopt.sessions import RecordedSessions, SessionsPreview
 from api.text_format import format_count, one_line, pluralize
 from tallystick.shapes.sessions import ModelAnswers, ProgramSessions, SessionsAnswer, ToolCalls
+
+if TYPE_CHECKING:
+    from api.importers.adopt.overview import AdoptPreview
+    from api.importers.adopt.sessions import RecordedSessions, SessionsPreview
 
 TOOLS_MAX = 10
 """Tools that are printed; --json has all."""
@@ -26,7 +29,7 @@ To see whether an agent knows how sure it may be, let it record decisions with a
 """How the first confidence comes into a ledger."""
 
 
-def print_overview(preview: AdoptPreview) -> None:
+def print_overview(preview: "AdoptPreview") -> None:
     """Print what is in repositories, then what is in sessions, then how to get calibration."""
     if not preview.git.repositories:
         print_note("No git repository is here. Name a folder with some: tallystick adopt PATH")
@@ -35,7 +38,7 @@ def print_overview(preview: AdoptPreview) -> None:
     open_console().print(f"\n{CALIBRATION}", soft_wrap=True)
 
 
-def print_sessions(preview: SessionsPreview) -> None:
+def print_sessions(preview: "SessionsPreview") -> None:
     """Print the figures of each program, and what limits them."""
     console = open_console()
     if not preview.programs:
@@ -57,7 +60,7 @@ def print_recorded(answer: SessionsAnswer) -> None:
     _print_figures(open_console(), answer)
 
 
-def _print_figures(console: Console, found: SessionsPreview | SessionsAnswer) -> None:
+def _print_figures(console: Console, found: "SessionsPreview | SessionsAnswer") -> None:
     for program in found.programs:
         _print_program(console, program)
         console.print()
@@ -67,7 +70,7 @@ def _print_figures(console: Console, found: SessionsPreview | SessionsAnswer) ->
             console.print(caveat, style="dim", soft_wrap=True)
 
 
-def _print_new(console: Console, recorded: RecordedSessions) -> None:
+def _print_new(console: Console, recorded: "RecordedSessions") -> None:
     new = ", ".join(
         pluralize(count, noun)
         for count, noun in ((recorded.sessions, "session"), (recorded.answers, "answer"), (recorded.calls, "call"))
@@ -93,7 +96,9 @@ def _print_program(console: Console, program: ProgramSessions) -> None:
     }  # fmt: skip
     console.print("; ".join(f"{name} {count:,}" for name, count in counts.items() if count), soft_wrap=True)
     if program.models:
-        console.print(_model_table(program.models))
+        console.print(model_table(program.models))
+    for line in _changes(program):
+        console.print(line, soft_wrap=True)
     if program.tools:
         console.print(_tool_table(program.tools[:TOOLS_MAX]))
     if len(program.tools) > TOOLS_MAX:
@@ -103,18 +108,41 @@ def _print_program(console: Console, program: ProgramSessions) -> None:
         console.print(f"Denied by: {who}.", soft_wrap=True)
 
 
-def _model_table(models: Sequence[ModelAnswers]) -> FittedTable:
-    numbers = ("answers", "input", "from cache", "to cache", "output")
+def _changes(program: ProgramSessions) -> Iterator[str]:
+    """Yield what changed of the served models."""
+    found = {
+        name: sum(getattr(model.switches, name) for model in program.models)
+        for name in ("announced", "explained", "unexplained")
+    }
+    if any(found.values()):
+        counts = ", ".join(f"{name} {count:,}" for name, count in found.items() if count)
+        yield f"Another model answered than before: {counts}."
+    for change in program.mix_changes:
+        mixes = (_mix(change.before), _mix(change.since))
+        yield f"The mix of served models changed about {change.first[:10]}: {mixes[0]} before, {mixes[1]} since."
+
+
+def _mix(sessions: Mapping[str, int]) -> str:
+    """Format the models that answered most of each session."""
+    total = sum(sessions.values())
+    return ", ".join(f"{one_line(name)} {count / total:.0%}" for name, count in sessions.items())
+
+
+def model_table(models: Sequence[ModelAnswers]) -> FittedTable:
+    """Return a table of the models that answered in sessions."""
+    numbers = ("answers", "share (95%)", "input", "from cache", "to cache", "output")
     table = make_table(
         "served", "requested", *numbers,
-        right=numbers, wrap=("served", "requested"), drop=("to cache", "from cache"),
+        right=numbers, wrap=("served", "requested"), drop=("to cache", "from cache", "input"),
     )  # fmt: skip
     for model in models:
         tokens = model.tokens
         table.add_row(
             one_line(model.served),
             one_line(model.requested),
-            *map(format_count, (model.answers, tokens.input, tokens.cache_read, tokens.cache_write, tokens.output)),
+            format_count(model.answers),
+            f"{model.share:.0%} ({100 * model.interval.low:.0f}-{100 * model.interval.high:.0f})",
+            *map(format_count, (tokens.input, tokens.cache_read, tokens.cache_write, tokens.output)),
         )
     return table
 

@@ -70,6 +70,7 @@ def _of_answer(answer: SessionAnswer, session: AgentSession, session_id: str) ->
         cache_read_tokens=tokens.cache_read,
         cache_write_tokens=tokens.cache_write,
         output_tokens=tokens.output,
+        switch=answer.switch,
     )
 
 

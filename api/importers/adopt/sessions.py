@@ -13,6 +13,7 @@ from api.importers.batch_append import FileFault
 from api.progress import OpenProgress
 from api.service.sessions import describe_coverage, list_caveats
 from api.text_format import pluralize
+from events.envelope import timestamp
 from instruments.sessions.claude_code import ClaudeCodeReader
 from instruments.sessions.codex import CodexReader
 from instruments.sessions.gemini import GeminiReader
@@ -160,12 +161,12 @@ def read_sessions(
     index = SessionIndex()
     for session in sessions:
         events = session_events(session)
-        index.add(describe_session(session, 0, ()))
-        for call, _ in events.calls:
-            index.add(call)
+        index.add(describe_session(session, 0, ()), session.last_time)
+        for call, time in events.calls:
+            index.add(call, "" if time is None else timestamp(time))
         for kind, n in session.unknown.items():
             preview.unknown[kind] = preview.unknown.get(kind, 0) + n
-    preview.programs = describe_programs(index.sessions())
+    preview.programs = describe_programs(index)
     if not paths:
         preview.deleted_soon = sum(_is_deleted_soon(file, now) for program, file in found if program == "claude-code")
     preview.coverage = describe_coverage(preview.programs)

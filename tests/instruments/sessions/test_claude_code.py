@@ -226,6 +226,37 @@ def test_an_answer_has_the_largest_of_its_numbers(tmp_path: Path) -> None:
     assert [(answer.model, answer.tokens.output) for answer in session.answers.values()] == [("claude-x", 90)]
 
 
+MODEL_SET = {"type": "user", "message": {"content": "<local-command-stdout>Set model to b</local-command-stdout>"}}
+REFUSED = {"type": "system", "subtype": "model_refusal_fallback", "originalModel": "a", "fallbackModel": "b"}
+PLAN = {"type": "assistant", "message": {"id": "m1", "model": "a", "content": [
+    {"type": "tool_use", "id": "t1", "name": "ExitPlanMode", "input": {}},
+]}}  # fmt: skip
+APPROVED = {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "Go"}]}}
+
+
+@pytest.mark.parametrize(
+    ("between", "second", "expected"),
+    [
+        ([], {}, "unexplained"),
+        ([MODEL_SET], {}, "announced"),
+        ([REFUSED], {}, "announced"),
+        ([APPROVED], {}, "explained"),
+        ([], {"version": "2.0.1"}, "explained"),
+        ([], {"isSidechain": True}, None),
+        ([MODEL_SET, {"type": "assistant", "message": {"id": "m2", "model": "a"}}], {}, "unexplained"),
+        ([APPROVED, PLAN], {}, "explained"),  # a later line of the same answer
+    ],
+)
+def test_why_another_model_answered(
+    tmp_path: Path, between: list[dict[str, Any]], second: dict[str, Any], expected: str | None
+) -> None:
+    first = {**PLAN, "version": "2.0.0"}
+    last = {"type": "assistant", "version": "2.0.0", "message": {"id": "m9", "model": "b"}, **second}
+    session = written(tmp_path, first, *({"version": "2.0.0", **line} for line in between), last)
+    assert [answer.switch for answer in session.answers.values()][:-1] == [None] * (len(session.answers) - 1)
+    assert session.answers["m9"].switch == expected
+
+
 @pytest.mark.parametrize(
     ("line", "prompts"),
     [

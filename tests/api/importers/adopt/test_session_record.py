@@ -18,12 +18,10 @@ from api.importers.adopt.sessions import RecordedSessions, read_sessions
 from api.progress import no_progress
 from api.service.ledger import open_for_reading
 from api.service.sessions import SessionsQuery, get_sessions
-from events.call import CallRecorded
 from events.envelope import Event
 from events.evidence import EvidenceStored
 from events.registry import VOCABULARY
 from events.session import SessionRecorded
-from projections.sessions.session_index import SessionIndex
 from tallystick.shapes.sessions import ProgramSessions, SessionsAnswer
 from tests.api.cli.command import done, tally
 from tests.support.paths import SHARED
@@ -229,26 +227,6 @@ def test_no_event_has_a_text_path_or_name_of_a_sample(tmp_path: Path) -> None:
     log = b"".join(msgspec.json.encode(event) for event in events).decode()
     for private in ("Users", "home", "Fitcheck", "entire", "LICENSE", "mcp__", "main", "master", "github"):
         assert private not in log
-
-
-def test_the_state_does_not_depend_on_batches() -> None:
-    session = SessionRecorded(session_id="cc-s", program="claude-code", reader=1, prompts=1)
-    calls = [
-        CallRecorded(call_id="cc-m1", operation="chat", conversation_id="cc-s", output_tokens=5),
-        CallRecorded(call_id="cc-t1", operation="execute_tool", conversation_id="cc-s", tool="Bash"),
-        CallRecorded(call_id="1-2", trace_id="0" * 31 + "1", span_id="0" * 15 + "2", operation="chat",
-                     conversation_id="cc-s"),
-    ]  # fmt: skip
-    index = SessionIndex()
-    for data in (calls[0], session, *calls[1:], msgspec.structs.replace(session, prompts=2)):
-        index.add(data)
-    restored = SessionIndex.decode(index.encode())
-    assert restored.encode() == index.encode()
-    (state,) = restored.sessions()
-    assert state.shown is not None
-    assert state.shown.prompts == 2
-    assert [use.answers for use in state.models] == [use.calls for use in state.tools] == [1]
-    assert restored.summary() == {"sessions": 1}
 
 
 def test_the_commands_record_and_show(tmp_path: Path) -> None:
