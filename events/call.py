@@ -81,7 +81,7 @@ class CallRecorded(CallRecordedV1, frozen=True, kw_only=True):
     cache_write_tokens: Count | None = None
     """Tokens of the prompt that were written to the cache. Source: the file of a session."""
     switch: ModelSwitch | None = None
-    """Whether another model answered than before, and what is said about it. Source: the file of a session."""
+    """Whether another model answered than before, and why. Source: the file of a session."""
     verdict: CallVerdict | None = None
     """How a call of a tool ended; absent where that is not known. Source: the file of a session."""
     denied_by: DeniedBy | None = None

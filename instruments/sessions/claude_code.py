@@ -254,7 +254,7 @@ class _ServedModels:
         self._expected = reason
 
     def note(self, answer: str, model: str | None, version: str | None) -> ModelSwitch | None:
-        """Note a line of an answer; return what is said about it if another model answered than before."""
+        """Note a line of an answer; if another model answered than before, return why."""
         if answer == self._answer or model is None:
             return None
         reason: ModelSwitch = "unexplained" if version == self._version else "explained"
