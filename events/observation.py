@@ -1,6 +1,7 @@
-"""Evidence of CSTP: what another system observed, and the attestation that it belongs to a decision.
+"""What other systems observed, what was read of them as a whole, and the attestation that it belongs to a decision.
 
-The payload of an observation is evidence beside the log, named by its digest, so that it can be erased.
+The payload of an observation is evidence beside the log, named by its digest, so that it can be erased. What was
+observed of a subject, such as a change in git, has facts instead. That something did not happen follows from a scan.
 """
 
 from typing import Annotated
@@ -9,10 +10,10 @@ import msgspec
 
 from events.decision import Stakes
 from events.limits import ITEMS_MAX
-from events.payload import Count, Digest, Label, Payload, StreamId, StreamName, TimeText
+from events.payload import Count, Digest, Label, Labels, Payload, StreamId, StreamName, TimeText
 
 
-class ObservationRecorded(Payload, frozen=True, kw_only=True):
+class ObservationRecordedV1(Payload, frozen=True, kw_only=True):
     """Another system observed something, such as a merged pull request."""
 
     observation_id: StreamId | None = None
@@ -27,6 +28,49 @@ class ObservationRecorded(Payload, frozen=True, kw_only=True):
     """SHA-256 of the payload, which is stored as evidence. Source: the ledger, computed."""
     payload_bytes: Count
     """Size of the payload, bytes. Source: the ledger, counted."""
+
+
+Facts = Annotated[dict[str, str | Count | Labels], msgspec.Meta(max_length=32)]
+
+
+class ObservationRecorded(ObservationRecordedV1, frozen=True, kw_only=True):
+    """Another system observed something, such as a merged pull request, or a change that was taken back."""
+
+    payload_digest: Digest | None = None  # type: ignore[assignment]
+    """SHA-256 of the payload, which is stored as evidence. Source: the ledger, computed."""
+    payload_bytes: Count | None = None  # type: ignore[assignment]
+    """Size of the payload, bytes. Source: the ledger, counted."""
+    subject: Label | None = None
+    """What was observed: `git:REPOSITORY:COMMIT`. Source: the observer."""
+    occurred: TimeText | None = None
+    """When it happened, RFC 3339 UTC. Source: the observer."""
+    facts: Facts | None = None
+    """What was observed of the subject, by name. Source: the observer."""
+
+    def fits_older_version(self) -> bool:
+        """Return whether the older version can state it: it always has a payload."""
+        return self.payload_digest is not None and self.payload_bytes is not None
+
+
+class ObservationScanned(Payload, frozen=True, kw_only=True):
+    """A source was read as a whole up to a time: what was not observed until then did not happen."""
+
+    scan_id: StreamId
+    """Names the stream `scan/ID`. Source: the observer."""
+    source: Label
+    """The system that was read: `git`. Source: the observer."""
+    scope: Label
+    """What of it: the id of a repository's main line. Source: the observer."""
+    through: TimeText
+    """The time up to which it is known, RFC 3339 UTC. Source: the observer."""
+    head: Label
+    """The newest thing that was read, such as a commit. Source: the observer."""
+    reader: Count
+    """The version of what read it. Source: the observer."""
+    subjects: Count
+    """How many subjects it has now. Source: the observer, counted."""
+    gone: Count = 0
+    """How many subjects of earlier scans it no longer has: history was rewritten. Source: the observer, counted."""
 
 
 class AttestationRecorded(Payload, frozen=True, kw_only=True):

@@ -40,7 +40,7 @@ from events.judge import EvalLabelled, JudgeCompared
 from events.life import Author, Life
 from events.link import DecisionLinked
 from events.model import ModelAliased, ModelRegistered, ModelRegisteredV1, WrapperDeclared, WrapperWithdrawn
-from events.observation import AttestationRecorded, ObservationRecorded
+from events.observation import AttestationRecorded, ObservationRecorded, ObservationRecordedV1, ObservationScanned
 from events.probe import ProbeScored, ProbeScoredV1
 from events.session import SessionRecorded
 from events.thought import ThoughtAdopted, ThoughtRecorded, ThoughtTracked
@@ -58,6 +58,7 @@ _wrapper = partial(EventType, stream="wrapper", id_field="key", life=Life.REPEAT
 _probe = partial(EventType, stream="probe", id_field="score_id")
 _evidence = partial(EventType, stream="evidence", id_field="digest", by=Author.LEDGER)
 _observation = partial(EventType, stream="observation", id_field="observation_id")
+_scan = partial(EventType, stream="scan", id_field="scan_id")
 _attestation = partial(
     EventType, stream="attestation", id_field="attestation_id", by=Author.OWNER, linked=("decision", "decision_id")
 )
@@ -128,7 +129,9 @@ VOCABULARY = Vocabulary(
         _guardrail("guardrail.set.v1", GuardrailSet, life=Life.REPEATS),
         _guardrail("guardrail.retired.v1", GuardrailRetired, life=Life.CONTINUES),
         _check("guardrail.evaluated.v1", GuardrailEvaluated, life=Life.SINGLE),
-        _observation("observation.recorded.v1", ObservationRecorded, life=Life.SINGLE),
+        _observation("observation.recorded.v1", ObservationRecordedV1, life=Life.SINGLE, read_as=ObservationRecorded),
+        _observation("observation.recorded.v2", ObservationRecorded, life=Life.SINGLE),
+        _scan("observation.scanned.v1", ObservationScanned, life=Life.SINGLE),
         _attestation("attestation.recorded.v1", AttestationRecorded, life=Life.SINGLE),
         _breakers("breakers.configured.v1", BreakersConfigured, life=Life.SINGLE),
         _reset("breaker.reset.v1", BreakerReset, life=Life.SINGLE),

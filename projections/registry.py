@@ -5,6 +5,7 @@ from projections.breaker_states import BreakerStates
 from projections.calibration.calibration import Calibration
 from projections.calibration.reason_index import ReasonIndex
 from projections.call_index import CallIndex
+from projections.changes.change_index import ChangeIndex
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.link_graph import LinkGraph
 from projections.decisions.thought_index import ThoughtIndex
@@ -38,6 +39,7 @@ PROJECTIONS: tuple[type[Projection], ...] = (
     GuardrailIndex,
     LinkGraph,
     ObservationCounts,
+    ChangeIndex,
     SessionIndex,
     WebhookIndex,
     EventIndex,

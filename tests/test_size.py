@@ -23,14 +23,14 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 126_200,
-    "lines of api": 64_520,
-    "routes": 77,
-    "verbs": 95,
-    "options": 502,
+    "lines": 126_790,
+    "lines of api": 64_870,
+    "routes": 78,
+    "verbs": 96,
+    "options": 507,
     "CSTP methods": 34,
     "tools of MCP": 28,
-    "event types": 58,
+    "event types": 60,
     "dependencies": 20,
 }
 

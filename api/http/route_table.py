@@ -39,6 +39,7 @@ ROWS: Sequence[Row] = (
     Row("POST", "/discovery/{run}/finish", "discovery:post_finish"),
     Row("GET", "/runs", "discovery.queries:get_runs", OPERATIONS),
     Row("GET", "/runs/{run_id}", "discovery.queries:get_run", OPERATIONS),
+    Row("GET", "/changes", "changes:get_changes", OPERATIONS),
     Row("GET", "/sessions", "sessions:get_sessions", OPERATIONS),
     Row("GET", "/related", "related_events:get_related", OPERATIONS),
     Row("GET", "/inventory", "model_queries:get_inventory", OPERATIONS),

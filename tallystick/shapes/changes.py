@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from tallystick.shapes.parts import Interval
+from tallystick.shapes.parts import AsOf, Interval
 
 
 class CountedShare(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +103,34 @@ class ChangeOutcomes(msgspec.Struct, frozen=True, kw_only=True):
     """When the first pending change completes the window, UTC; None if none is pending."""
     lines_alive: list[LinesAlive]
     """Lines that exist after 14, 30 and 90 days."""
+
+
+class RepositoryOutcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """The recorded changes of a repository's main line, and their outcomes."""
+
+    repository: str
+    """Its id: a digest of its first commit and of the branch's name."""
+    head: str
+    """The newest commit that was read."""
+    landed: int
+    """How many changes landed in the time that figures are about."""
+    since: datetime | None
+    """When the first of them landed, UTC; None without any."""
+    seen_through: datetime
+    """When the newest change landed, UTC: outcomes are known until then."""
+    agents: list[ChangeOutcomes]
+    """The figures, by agent."""
+    gone: int
+    """Changes that were recorded, and that the main line no longer has: they count nowhere."""
+
+
+class ChangesAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The recorded repositories."""
+
+    repositories: list[RepositoryOutcomes]
+    """The repositories, in the order in which they were recorded first."""
+    as_of: AsOf
+    """The position as of which the answer is."""
 
 
 class EndedByDay(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,19 +2,40 @@
 
 from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
 from events.guardrail import CheckedRule, GuardrailCondition, GuardrailEvaluated, GuardrailRetired, GuardrailSet
-from events.observation import AttestationRecorded, ObservationRecorded
+from events.observation import AttestationRecorded, ObservationRecorded, ObservationRecordedV1, ObservationScanned
 from events.payload import Payload
 
 _DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 RULE_SAMPLES: dict[str, Payload] = {
-    "observation.recorded.v1": ObservationRecorded(
+    "observation.recorded.v1": ObservationRecordedV1(
         observation_id="0a0b61c2",
         event_type="pr_merged",
         source="github",
         ts="2026-11-20T09:00:00Z",
         payload_digest="5f" * 32,
         payload_bytes=27,
+    ),
+    "observation.recorded.v2": ObservationRecorded(
+        observation_id="0a0b61c2",
+        event_type="pr_merged",
+        source="github",
+        ts="2026-11-20T09:00:00Z",
+        payload_digest="5f" * 32,
+        payload_bytes=27,
+        subject="git:1d2c3b4a59687766:f473b59",
+        occurred="2026-11-20T08:59:00Z",
+        facts={"born": 12, "by": "1691d44", "agents": ("claude", "copilot")},
+    ),
+    "observation.scanned.v1": ObservationScanned(
+        scan_id="0a0b61c3",
+        source="git",
+        scope="1d2c3b4a59687766",
+        through="2026-11-20T08:59:00Z",
+        head="1691d44",
+        reader=1,
+        subjects=40,
+        gone=2,
     ),
     "attestation.recorded.v1": AttestationRecorded(
         attestation_id="0a0b61d3", decision_id="3f2a9c1e", observations=("0a0b61c2",), stakes="high", has_outcome=False

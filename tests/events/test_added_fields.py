@@ -8,6 +8,7 @@ from events.decision import DecisionRecorded, DecisionRecordedV1
 from events.errors import InvalidEvent
 from events.evaluation import EvalScored, EvalScoredV1
 from events.model import ModelRegistered, ModelRegisteredV1
+from events.observation import ObservationRecorded, ObservationRecordedV1
 from events.payload import Payload
 from events.probe import ProbeScored, ProbeScoredV1
 from events.registry import VOCABULARY
@@ -23,6 +24,7 @@ VERSIONS: dict[str, tuple[type[Payload], type[Payload], tuple[str, ...]]] = {
     "decision.recorded": (DecisionRecordedV1, DecisionRecorded, ("cluster", "model", "reported_model")),
     "eval.scored": (EvalScoredV1, EvalScored, ("model", "reported_model", "confidence")),
     "model.registered": (ModelRegisteredV1, ModelRegistered, ("version",)),
+    "observation.recorded": (ObservationRecordedV1, ObservationRecorded, ("subject", "occurred", "facts")),
     "probe.scored": (ProbeScoredV1, ProbeScored, ("reported_model",)),
 }
 
@@ -62,9 +64,11 @@ def test_a_payload_is_written_in_the_oldest_version_that_can_state_it(name: str)
     assert plain(without.data) == plain(SAMPLES[f"{name}.v1"])
 
 
-def test_a_call_without_a_trace_is_written_as_version_2() -> None:
+def test_what_an_older_version_always_has_is_missing_only_in_the_newer_one() -> None:
     call = CallRecorded(call_id="cc-msg_1", operation="chat")
     assert VOCABULARY.draft_of(call).name == "call.recorded.v2"
+    seen = ObservationRecorded(observation_id="o", event_type="git.landed", source="git")
+    assert VOCABULARY.draft_of(seen).name == "observation.recorded.v2"
     with pytest.raises(InvalidEvent, match="trace_id"):
         VOCABULARY.draft(b'{"type":"call.recorded.v1","data":{"call_id":"cc-msg_1","operation":"chat"}}')
 

@@ -10,13 +10,15 @@ from api.cli.output import show_progress
 
 if TYPE_CHECKING:
     from api.importers.adopt.git_changes import GitOptions
+    from api.service.store import EventStore
 
 Since = Annotated[str | None, option("Only what happened then or later is in the figures.", "TIME")]
 Rules = Annotated[Path | None, option("Your own marks of agents: TOML with a table [agents.NAME] for each.", "FILE")]
+Record = Annotated[bool, flag("--record", "Record what is new in the ledger; files of sessions become evidence.")]
 Agent = Annotated[str | None, option("Only the figures of this agent, or of `unmarked`.", "NAME")]
 
 
-@verb(ledger=False)
+@verb(server=True)
 def everything(
     target: LedgerTarget,
     paths: Annotated[list[Path] | None, argument("Git repositories, or folders with some.", "[PATH...]")] = None,
@@ -27,27 +29,35 @@ def everything(
     since: Since = None,
     agent: Agent = None,
     rules: Rules = None,
+    record: Record = False,
 ) -> None:
     """Show what agents did here, from git repositories and sessions.
 
     This verb may be left out. Without a path: the repository here, or those below this folder. Without --sessions:
-    those in the usual places of Claude Code, Codex and Gemini CLI. Nothing is written, fetched or run. Exit code 1:
-    something could not be read; 2: there is nothing.
+    those in the usual places of Claude Code, Codex and Gemini CLI. Nothing is fetched or run, and nothing is written
+    without --record. Exit code 1: something could not be read; 2: there is nothing.
 
     Example: tallystick adopt ~/work
     """
     from datetime import UTC, datetime
 
     from api.cli.render.sessions import print_overview
-    from api.importers.adopt.overview import preview_all
+    from api.importers.adopt.overview import read_all, record_found_sessions, record_repositories
 
-    preview = preview_all(
-        paths or [], session_paths or [], _options(since, agent, rules), datetime.now(UTC), show_progress
-    )
+    now, options = datetime.now(UTC), _options(since, agent, rules)
+    found = read_all(paths or [], session_paths or [], options, now, show_progress)
+
+    async def record_found(store: "EventStore") -> None:
+        await record_repositories(found.git, store, show_progress)
+        await record_found_sessions(found.sessions, store, now, show_progress)
+
+    preview = found.preview
+    if record and preview.found:
+        use_store(target, record_found)
     show(target, preview, print_overview, code=(1 if preview.faults else 0) if preview.found else 2)
 
 
-@verb(ledger=False)
+@verb(server=True)
 def git(
     target: LedgerTarget,
     paths: Annotated[list[Path] | None, argument("Git repositories, or folders with some.", "[PATH...]")] = None,
@@ -55,20 +65,26 @@ def git(
     since: Since = None,
     agent: Agent = None,
     rules: Rules = None,
+    record: Record = False,
 ) -> None:
     """Show the outcomes of the changes in git repositories, by agent.
 
     Agents are known by the marks that they leave in commits; a change without one is unmarked. A change is kept if
     it is neither reverted nor fixed within 14 days, and counts when it is so old. Without a path: the repository
-    here, or those below this folder. Nothing is written, fetched or run. Exit code 1: a repository could not be
-    read; 2: none could.
+    here, or those below this folder. Nothing is fetched or run, and nothing is written without --record. With it,
+    every change is recorded, whatever --since and --agent say; what is there already is not recorded again. Exit code
+    1: a repository could not be read or recorded; 2: none could.
 
     Example: tallystick adopt git ~/work --since 2026-01-01
     """
     from api.cli.render.adopt import print_git_preview
-    from api.importers.adopt.git_changes import preview_repositories
+    from api.importers.adopt.git_changes import read_repositories
+    from api.importers.adopt.overview import record_repositories
 
-    preview = preview_repositories(paths or [Path()], _options(since, agent, rules), show_progress)
+    found = read_repositories(paths or [Path()], _options(since, agent, rules), show_progress)
+    if record and found.repositories:
+        use_store(target, lambda store: record_repositories(found, store, show_progress))
+    preview = found.preview
     code = (1 if preview.repositories else 2) if preview.faults else 0
     show(target, preview, print_git_preview, code=code)
 
@@ -112,7 +128,7 @@ def sessions(
     paths: Annotated[list[Path] | None, argument("Files of sessions, or folders with some.", "[PATH...]")] = None,
     *,
     since: Annotated[str | None, option("Only sessions that went on then or later.", "TIME")] = None,
-    record: Annotated[bool, flag("--record", "Record them in the ledger, and keep their bytes as evidence.")] = False,
+    record: Record = False,
 ) -> None:
     """Show what sessions of coding agents on this machine did.
 
@@ -127,15 +143,15 @@ def sessions(
     from datetime import UTC, datetime
 
     from api.cli.render.sessions import print_sessions
-    from api.importers.adopt.session_record import record_sessions
+    from api.importers.adopt.overview import record_found_sessions
     from api.importers.adopt.sessions import read_sessions
     from api.parameters import parse_instant
 
     now, oldest = datetime.now(UTC), None if since is None else parse_instant("since", since)
-    found, preview = read_sessions(paths or [], now, show_progress, since=oldest)
-    if record and found:
-        preview.recorded, faults = use_store(target, lambda store: record_sessions(found, store, now, show_progress))
-        preview.faults += faults
+    found = read_sessions(paths or [], now, show_progress, since=oldest)
+    preview = found.preview
+    if record and found.sessions:
+        use_store(target, lambda store: record_found_sessions(found, store, now, show_progress))
     show(target, preview, print_sessions, code=(1 if preview.faults else 0) if preview.programs else 2)
 
 

@@ -10,7 +10,7 @@ from api.cli.table import FittedTable
 from api.importers.adopt.git_changes import GitPreview, RepositoryChanges
 from api.importers.adopt.pull_requests import RequestPreview
 from api.text_format import format_count, format_figure, format_interval, format_time, one_line, pluralize
-from tallystick.shapes.changes import ChangeOutcomes, KeptShares, RequestOutcomes
+from tallystick.shapes.changes import ChangeOutcomes, ChangesAnswer, KeptShares, RepositoryOutcomes, RequestOutcomes
 
 AGENTS_MAX = 20
 """Agents that are printed; --json has all."""
@@ -27,12 +27,36 @@ def print_git_preview(preview: GitPreview) -> None:
         console.print()
     for fault in preview.faults:
         print_note(f"error: {fault.detail} {fault.advice}")
+    if preview.recorded is not None:
+        recorded = preview.recorded
+        new = f"{pluralize(recorded.changes, 'change')}, {pluralize(recorded.outcomes, 'outcome')}"
+        gone = f", {pluralize(recorded.gone, 'change')} that history no longer has" if recorded.gone else ""
+        unchanged = f"; {recorded.unchanged:,} unchanged" if recorded.unchanged else ""
+        console.print(f"Recorded: {new}{gone}{unchanged}.", soft_wrap=True)
+
+
+def print_recorded_changes(answer: ChangesAnswer) -> None:
+    """Print the figures of each repository that was recorded."""
+    console = open_console()
+    if not answer.repositories:
+        print_note("No change was recorded: tallystick adopt git --record")
+    for repository in answer.repositories:
+        gone = pluralize(repository.gone, "change")
+        caveats = [f"{gone} that history no longer has: left out."] if repository.gone else []
+        _print_figures(console, f"Repository {repository.repository}", repository, caveats)
+        console.print()
 
 
 def _print_repository(console: Console, repository: RepositoryChanges) -> None:
+    _print_figures(console, _from_here(repository.path), repository, repository.caveats)
+
+
+def _print_figures(
+    console: Console, name: str, repository: RepositoryChanges | RepositoryOutcomes, caveats: Iterable[str]
+) -> None:
     since = "" if repository.since is None else f" since {repository.since:%Y-%m-%d}"
     landed = pluralize(repository.landed, "change")
-    console.print(f"{one_line(_from_here(repository.path))}: {landed} landed{since}", style="bold", soft_wrap=True)
+    console.print(f"{one_line(name)}: {landed} landed{since}", style="bold", soft_wrap=True)
     agents = repository.agents[:AGENTS_MAX]
     if agents:
         console.print(_outcome_table(agents))
@@ -44,7 +68,7 @@ def _print_repository(console: Console, repository: RepositoryChanges) -> None:
             console.print(_line_table(agents))
     if len(repository.agents) > AGENTS_MAX:
         console.print(f"{pluralize(len(repository.agents) - AGENTS_MAX, 'more agent')}: --json has all.", style="dim")
-    for caveat in repository.caveats:
+    for caveat in caveats:
         console.print(caveat, style="dim", soft_wrap=True)
     through = f"{format_time(repository.seen_through)} UTC, {repository.head[:ID_CHARS]}"
     console.print(f"Seen through the newest change, {through}.", style="dim")

@@ -16,7 +16,7 @@ from api.http.route_table import operations
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Decisions and calibration": ("calibration", "decisions", "guardrails"),
     "Evaluations": ("evaluations", "judges", "suites", "otlp"),
-    "Models": ("models", "runs", "sessions"),
+    "Models": ("models", "runs", "sessions", "changes"),
     "Log": ("events", "checkpoints", "evidence", "export", "projections"),
     "Server": ("health", "cstp"),
 }

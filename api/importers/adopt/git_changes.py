@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -75,35 +76,70 @@ class RepositoryChanges(msgspec.Struct, frozen=True, kw_only=True):
     """What limits the figures."""
 
 
+class RecordedChanges(msgspec.Struct, kw_only=True):
+    """What was recorded of repositories."""
+
+    repositories: int = 0
+    """Repositories of which something was new."""
+    unchanged: int = 0
+    """Repositories of which everything was there."""
+    changes: int = 0
+    """New changes."""
+    outcomes: int = 0
+    """New outcomes of changes: reverts, first repairs, lines that are alive at an age."""
+    gone: int = 0
+    """Changes that a main line no longer has, since its history was rewritten."""
+
+
 class GitPreview(msgspec.Struct, kw_only=True):
     """The repositories that were read, and those that could not be."""
 
     repositories: list[RepositoryChanges] = []
     faults: list[FileFault] = []
+    recorded: RecordedChanges | None = None
+    """What was recorded; None without a ledger."""
 
 
-def preview_repositories(
+class ReadRepository(NamedTuple):
+    """A repository, the branch that was read, and its history."""
+
+    path: Path
+    branch: str
+    history: History
+
+
+class FoundRepositories(NamedTuple):
+    """Repositories, and what they show."""
+
+    repositories: list[ReadRepository]
+    preview: GitPreview
+
+
+def read_repositories(
     paths: Sequence[Path], options: GitOptions, progress: OpenProgress, requests: Sequence[PullRequest] = ()
-) -> GitPreview:
+) -> FoundRepositories:
     """Read the repositories at and below some folders. Requests that landed changes are marks on these.
 
     Errors: InvalidQuery, for a path without a repository; SourceUnreadable.
     """
     rules, agents = options.read_rules(), set[str]()
-    preview = GitPreview()
+    preview, read = GitPreview(), list[ReadRepository]()
     for path in find_repositories(paths):
+        repository = Repository(path)
         try:
             with progress(path.name, "changes") as report:
-                history = with_request_marks(read_history(Repository(path), rules, report), requests)
+                history = with_request_marks(read_history(repository, rules, report), requests)
+            branch = repository.text("rev-parse", "--abbrev-ref", "HEAD")
         except TallystickError as error:
             preview.faults.append(FileFault.of(error, str(path)))
         else:
             found = _describe(path, history, options)
             agents |= {figures.agent for figures in found.agents}
             preview.repositories.append(of_agent(found, options.agent))
+            read.append(ReadRepository(path, branch, history))
     if preview.repositories:
         options.check_agent(agents)
-    return preview
+    return FoundRepositories(read, preview)
 
 
 def of_agent(found: RepositoryChanges, agent: str | None) -> RepositoryChanges:

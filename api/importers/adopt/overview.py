@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-from api.importers.adopt.git_changes import GitOptions, GitPreview, preview_repositories
-from api.importers.adopt.sessions import SessionsPreview, read_sessions
+from api.importers.adopt.change_record import record_changes
+from api.importers.adopt.git_changes import FoundRepositories, GitOptions, GitPreview, read_repositories
+from api.importers.adopt.session_record import record_sessions
+from api.importers.adopt.sessions import FoundSessions, SessionsPreview, read_sessions
 from api.progress import OpenProgress
+from api.service.store import EventStore
 from ledger.errors import InvalidQuery
 
 
@@ -27,26 +31,49 @@ class AdoptPreview(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def faults(self) -> bool:
-        """Whether something could not be read."""
+        """Whether something could not be read or recorded."""
         return bool(self.git.faults or self.sessions.faults)
 
 
-def preview_all(
+class FoundAll(NamedTuple):
+    """Repositories and sessions."""
+
+    git: FoundRepositories
+    sessions: FoundSessions
+
+    @property
+    def preview(self) -> AdoptPreview:
+        """What they show."""
+        return AdoptPreview(git=self.git.preview, sessions=self.sessions.preview)
+
+
+def read_all(
     paths: Sequence[Path],
     session_paths: Sequence[Path],
     options: GitOptions,
     now: datetime,
     progress: OpenProgress,
-) -> AdoptPreview:
+) -> FoundAll:
     """Read repositories and sessions. Without paths, a folder without a repository is no error.
 
     Errors: InvalidQuery, for a path that has neither; SourceUnreadable.
     """
     try:
-        git = preview_repositories(paths or [Path()], options, progress)
+        git = read_repositories(paths or [Path()], options, progress)
     except InvalidQuery:
         if paths:
             raise
-        git = GitPreview()
-    found = read_sessions(session_paths, now, progress, since=options.since)
-    return AdoptPreview(git=git, sessions=found.preview)
+        git = FoundRepositories([], GitPreview())
+    return FoundAll(git, read_sessions(session_paths, now, progress, since=options.since))
+
+
+async def record_repositories(found: FoundRepositories, store: EventStore, progress: OpenProgress) -> None:
+    """Record what is new of repositories, and note it in their preview. Errors: those of `EventStore`."""
+    found.preview.recorded, faults = await record_changes(found.repositories, store, progress)
+    found.preview.faults += faults
+
+
+async def record_found_sessions(found: FoundSessions, store: EventStore, now: datetime, progress: OpenProgress) -> None:
+    """Record what is new of sessions, and note it in their preview. Errors: those of `EventStore`."""
+    found.preview.recorded, faults = await record_sessions(found.sessions, store, now, progress)
+    found.preview.faults += faults

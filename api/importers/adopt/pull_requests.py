@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from api.importers.adopt.git_changes import GitOptions, RepositoryChanges, of_agent, preview_repositories
+from api.importers.adopt.git_changes import GitOptions, RepositoryChanges, of_agent, read_repositories
 from api.progress import OpenProgress
 from instruments.git.agents import agents_of
 from instruments.git.pull_requests import PullRequest, read_pull_requests
@@ -60,7 +60,9 @@ def preview_requests(
     options.check_agent({one.agent for one in figures})
     everything = structs.replace(options, agent=None)  # the repository may know none of that agent
     found = (
-        [] if repository is None else preview_repositories([repository], everything, progress, requests).repositories
+        []
+        if repository is None
+        else read_repositories([repository], everything, progress, requests).preview.repositories
     )
     return RequestPreview(
         files=list(map(str, files)),

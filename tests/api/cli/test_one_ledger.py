@@ -20,6 +20,7 @@ from tests.api.cli.evaluating import scenario
 from tests.api.cli.lines import decided
 from tests.api.cli.test_verbs import EVERY
 from tests.instruments.evals.labels import LABEL
+from tests.instruments.git.made_repository import MadeRepository
 from tests.instruments.routers.simulated import said
 from tests.recorded.old_ledger import unpack
 from tests.support import warm_process
@@ -65,6 +66,7 @@ READS: dict[Words, list[tuple[Value, ...]]] = {
     ("scoreboard",): [(), ("--suite", "incidents", "--versions", 1)],
     ("run", "list"): [(), ("--limit", 1)],
     ("run", "show"): [("run-a",), ("run-a", "--attempts"), ("live", "--attempts"), ("run-",), ("none",)],
+    ("changes",): [(), ("--agent", "unmarked")],
     ("sessions",): [(), ("--program", "codex")],
     ("inventory",): [(), ("--model", "example-large"), ("--model", "nobody")],
     ("model", "list"): [(), ("--as-of", 590)],
@@ -109,7 +111,6 @@ PULLS = ROOT / "tests" / "instruments" / "git" / "pulls.csv"
 SESSION = ROOT / "tests" / "instruments" / "sessions" / "gemini.json"
 NOTHING: dict[Words, tuple[Value, ...]] = {
     ("schema",): (), ("probe", "list"): (), ("probe", "prompt"): (), ("adopt", "pulls"): (PULLS,),
-    ("adopt", "git"): (ROOT,), ("adopt", "all"): (ROOT, "--sessions", SESSION),
 }  # fmt: skip
 """Verbs that need no ledger."""
 
@@ -267,6 +268,12 @@ def _log(folder: Path) -> Path:
     return as_json(folder, made)
 
 
+def _repository(folder: Path) -> Path:
+    made = MadeRepository(folder / "made")
+    made.change({"a.py": folder.name}, f"Begin {folder.name}", day=0)
+    return made.path
+
+
 def _session(folder: Path) -> Path:
     path = folder / "session.json"
     path.write_text(json.dumps(json.loads(SESSION.read_text(encoding="utf-8")) | {"sessionId": folder.name}))
@@ -297,6 +304,8 @@ WRITES: dict[Words, Arguments] = {
     ("import", "cstp"): lambda folder: (_cstp(folder),),
     ("import", "runs"): lambda folder: tuple(written(folder, report(folder.name, "m"))),
     ("import", "results"): lambda folder: (_log(folder),),
+    ("adopt", "all"): lambda folder: (_repository(folder), "--sessions", _session(folder), "--record"),
+    ("adopt", "git"): lambda folder: (_repository(folder), "--record"),
     ("adopt", "sessions"): lambda folder: (_session(folder), "--record"),
     ("run", "save"): lambda folder: ("--report-file", *written(folder, report(f"{folder.name}-saved", "m"))),
     ("evidence", "put"): lambda folder: ("-",),

@@ -51,7 +51,7 @@ NO_TABLE = (
     "token revoke", "backup", "restore", "schema", "retract", "doctor", "link", "mcp", "breakers set", "guardrail set",
     "guardrail retire", "webhook add", "webhook show", "webhook remove", "webhook test",
     "ledger create", "ledger check", "ledger list", "eval label", "eval labels", "eval suite save", "eval suite diff",
-    "eval export", "adopt all", "adopt git", "adopt pulls", "adopt sessions", "sessions",
+    "eval export", "adopt all", "adopt git", "adopt pulls", "adopt sessions", "sessions", "changes",
 )  # fmt: skip
 """The verbs that print no table: lines, which a terminal wraps, or JSON. Those of `ledger` need PostgreSQL, and have a
 test of their own."""

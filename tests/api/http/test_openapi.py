@@ -40,6 +40,7 @@ QUERIES = {
     "GET /related": "correlationid after limit as_of",
     "GET /runs": f"agent router probe {RANGE} limit offset as_of",
     "GET /runs/{run_id}": "include prefix as_of",
+    "GET /changes": "since agent as_of",
     "GET /sessions": "since program as_of",
     "GET /inventory": "model search known router sort limit offset as_of",
     "GET /probes": "probe scorer model limit offset as_of",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from api.importers.adopt.git_changes import GitOptions, RepositoryChanges, preview_repositories
+from api.importers.adopt.git_changes import GitOptions, RepositoryChanges, read_repositories
 from api.parameters import parse_instant
 from api.progress import no_progress
 from ledger.errors import InvalidQuery
@@ -22,7 +22,7 @@ ROUNDING = 0.0015
 
 
 def preview(path: Path, options: GitOptions | None = None) -> RepositoryChanges:
-    (found,) = preview_repositories([path], options or GitOptions(), no_progress).repositories
+    (found,) = read_repositories([path], options or GitOptions(), no_progress).preview.repositories
     return found
 
 
@@ -35,7 +35,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Repository
     folder = tmp_path_factory.mktemp("bundles")
     for bundle in (SHARED / "git").glob("*.bundle"):
         subprocess.run(["git", "clone", "-q", str(bundle), str(folder / bundle.stem)], check=True)
-    found = preview_repositories([folder], GitOptions(), no_progress).repositories
+    found = read_repositories([folder], GitOptions(), no_progress).preview.repositories
     return {Path(repository.path).name: repository for repository in found}
 
 
@@ -106,7 +106,7 @@ def test_the_owners_rules_recognise_an_agent(tmp_path: Path) -> None:
 def test_a_repository_that_cannot_be_read_is_reported_and_the_others_are_read(tmp_path: Path) -> None:
     MadeRepository(tmp_path / "good").change({"a.py": "one"}, day=0)
     MadeRepository(tmp_path / "new")
-    found = preview_repositories([tmp_path], GitOptions(), no_progress)
+    found = read_repositories([tmp_path], GitOptions(), no_progress).preview
     assert [Path(repository.path).name for repository in found.repositories] == ["good"]
     assert [(fault.file, fault.advice) for fault in found.faults] == [
         (str(tmp_path / "new"), "Name a repository with commits.")

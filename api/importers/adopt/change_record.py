@@ -1,0 +1,164 @@
+"""Record the changes of repositories: what was observed of each, and a scan that says through when.
+
+Only what differs from what the ledger has is recorded, so that reading a repository again adds what is new. What a scan
+does not show did not happen until then.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+import msgspec
+
+from api.importers.adopt.git_changes import ReadRepository, RecordedChanges, change_facts
+from api.importers.batch_append import BATCH_EVENTS, FileFault, split_batches
+from api.progress import OpenProgress
+from api.service.store import EventStore
+from events.envelope import Draft, timestamp
+from events.observation import ObservationRecorded, ObservationScanned
+from events.registry import VOCABULARY
+from instruments.git.history import LandedChange
+from projections.changes.change_index import (
+    FIXED,
+    GIT,
+    GONE,
+    LANDED,
+    LINES,
+    REVERTED,
+    ChangeIndex,
+    RecordedChange,
+    RepositoryState,
+    day_name,
+)
+from projections.changes.outcomes import DAY_S, SURVIVAL_DAYS, ChangeFacts
+
+READER: Final = 1
+"""The version of what reads changes: increase it if the same history gives other observations."""
+
+_ID_CHARS: Final = 32
+_NEW: Final = RecordedChange(landed_s=0)
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_Facts = dict[str, str | int | tuple[str, ...]]
+
+
+class _Observation(NamedTuple):
+    """What was observed of a change."""
+
+    event_type: str
+    commit: str
+    at_s: int
+    facts: _Facts
+
+
+async def record_changes(
+    repositories: Sequence[ReadRepository], store: EventStore, progress: OpenProgress
+) -> tuple[RecordedChanges, list[FileFault]]:
+    """Record what is new of repositories; return those that were not recorded, too. Errors: those of `EventStore`."""
+    result, faults, index = RecordedChanges(), list[FileFault](), ChangeIndex()
+    if repositories:
+        async for page in store.pages(VOCABULARY.names_of(ObservationRecorded, ObservationScanned)):
+            index.fold(VOCABULARY.facts(page))
+    with progress("recording", "repositories") as report:
+        for done, read in enumerate(repositories, 1):
+            if read.history.is_shallow:
+                detail = f"{read.path} is a shallow clone: its first commit, by which it is known, is missing."
+                advice = "Nothing of it was recorded. Get the commit: git fetch --unshallow."
+                faults.append(FileFault(file=str(read.path), detail=detail, advice=advice))
+            elif drafts := list(_drafts(read, index, result)):
+                for batch in split_batches(drafts, lambda draft: (1, len(_encode(draft))), BATCH_EVENTS):
+                    await store.append(batch)
+                result.repositories += 1
+            else:
+                result.unchanged += 1
+            report(done, len(repositories))
+    return result, faults
+
+
+def repository_id(read: ReadRepository) -> str:
+    """Return the id of a repository's main line: a digest of its first commit and of the branch's name."""
+    return sha256(f"{read.history.root}\n{read.branch}".encode()).hexdigest()[:16]
+
+
+def _drafts(read: ReadRepository, index: ChangeIndex, result: RecordedChanges) -> Iterator[Draft]:
+    """Yield the events that the ledger lacks, and count them: observations, then the scan."""
+    history, repository = read.history, repository_id(read)
+    state = index.repository(repository)
+    for observed in _observations(history.changes, change_facts(history), state):
+        result.changes += observed.event_type == LANDED
+        result.gone += observed.event_type == GONE
+        result.outcomes += observed.event_type in {REVERTED, FIXED, LINES}
+        yield _draft(repository, observed)
+    here = {change.sha for change in history.changes}
+    gone = sum(sha not in here for sha in state.changes)
+    if state.head != history.head:
+        through = datetime.fromtimestamp(history.watermark_s, UTC)
+        scan_id = _digest([GIT, repository, history.head, state.scans])
+        scanned = ObservationScanned(
+            scan_id=scan_id,
+            source=GIT,
+            scope=repository,
+            through=timestamp(through),
+            head=history.head,
+            reader=READER,
+            subjects=len(history.changes),
+            gone=gone,
+        )
+        yield VOCABULARY.draft_of(scanned, id=f"scan:{scan_id}", time=through)
+
+
+def _observations(
+    changes: Sequence[LandedChange], facts: Sequence[ChangeFacts], state: RepositoryState
+) -> Iterator[_Observation]:
+    """Yield what differs from what was observed before, change by change."""
+    by_index = [change.sha for change in changes]
+    for change, found in zip(changes, facts, strict=True):
+        known = state.changes.get(change.sha, _NEW)
+        yield from _of_change(change, found, known, state.scans)
+        if found.reverted_s is not None and known.reverted_s != found.reverted_s:
+            first = change.reverted[0]
+            yield _Observation(
+                REVERTED, change.sha, found.reverted_s, {"by": by_index[first.by], "form": str(first.form)}
+            )
+        if found.fix is not None and (known.fixed_s, known.fixed_by) != (found.fix.at_s, by_index[found.fix.by]):
+            yield _Observation(FIXED, change.sha, found.fix.at_s, {"by": by_index[found.fix.by]})
+        if found.alive and known.alive != found.alive:
+            days = SURVIVAL_DAYS[: len(found.alive)]
+            alive: _Facts = {day_name(day): lines for day, lines in zip(days, found.alive, strict=True)}
+            yield _Observation(LINES, change.sha, found.landed_s + days[-1] * DAY_S, alive)
+    here = set(by_index)
+    for sha, lost in state.changes.items():
+        if sha not in here and not lost.is_gone:
+            yield _Observation(GONE, sha, changes[-1].landed_s, {"scans": state.scans})
+
+
+def _of_change(change: LandedChange, found: ChangeFacts, known: RecordedChange, scans: int) -> Iterator[_Observation]:
+    """Yield that a change landed, if it is new, has other marks, or is back after it was gone."""
+    stated = found.landed_s, found.agents, found.marks, found.models, found.born
+    if not known.is_gone and stated == (known.landed_s, known.agents, known.marks, known.models, known.born):
+        return
+    names: Mapping[str, tuple[str, ...]] = {"agents": found.agents, "marks": found.marks, "models": found.models}
+    facts: _Facts = {name: values for name, values in names.items() if values}
+    facts["born"] = found.born
+    if known.is_gone:
+        facts["scans"] = scans  # otherwise it would be the event that is there already
+    yield _Observation(LANDED, change.sha, found.landed_s, facts)
+
+
+def _draft(repository: str, observed: _Observation) -> Draft:
+    subject, occurred = f"{GIT}:{repository}:{observed.commit}", datetime.fromtimestamp(observed.at_s, UTC)
+    observation_id = _digest([GIT, observed.event_type, subject, observed.at_s, observed.facts])
+    data = ObservationRecorded(
+        observation_id=observation_id,
+        event_type=observed.event_type,
+        source=GIT,
+        subject=subject,
+        occurred=timestamp(occurred),
+        facts=observed.facts,
+    )
+    return VOCABULARY.draft_of(data, id=f"observation:{observation_id}", time=occurred)
+
+
+def _digest(parts: Sequence[object]) -> str:
+    return sha256(_encode(parts)).hexdigest()[:_ID_CHARS]

@@ -1,0 +1,161 @@
+"""The changes projection: what was observed of the changes of repositories' main lines, and through when."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import ClassVar, Final
+
+import msgspec
+
+from events.envelope import EventFacts
+from events.observation import ObservationRecorded, ObservationScanned
+from events.payload import Payload
+from projections.changes.outcomes import SURVIVAL_DAYS, ChangeFacts, Fix
+from projections.projection import Projection
+from projections.saved_state import Part, keyed
+
+GIT: Final = "git"
+"""The source of observations of changes."""
+
+LANDED, REVERTED, FIXED, LINES, GONE = "git.landed", "git.reverted", "git.fixed", "git.lines_alive", "git.gone"
+
+
+class RecordedChange(msgspec.Struct, kw_only=True):
+    """A change as it was observed."""
+
+    landed_s: int
+    agents: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    born: int = 0
+    reverted_s: int | None = None
+    fixed_s: int | None = None
+    fixed_by: str | None = None
+    alive: tuple[int, ...] = ()
+    is_gone: bool = False
+    """Whether the main line no longer has it."""
+
+
+class RepositoryState(msgspec.Struct, kw_only=True):
+    """The main line of a repository: the newest commit, how often it was read, and through when outcomes are known."""
+
+    repository: str
+    head: str = ""
+    scans: int = 0
+    through_s: int = 0
+    changes: dict[str, RecordedChange] = {}
+    """By commit, in the order in which they landed."""
+
+    def facts(self) -> list[ChangeFacts]:
+        """Return what is known of each change that the main line has."""
+        numbers: dict[str, int] = {}
+        return [
+            ChangeFacts(
+                agents=change.agents,
+                marks=change.marks,
+                models=change.models,
+                landed_s=change.landed_s,
+                born=change.born,
+                reverted_s=change.reverted_s,
+                fix=None
+                if change.fixed_s is None or change.fixed_by is None
+                else Fix(change.fixed_s, numbers.setdefault(change.fixed_by, len(numbers))),
+                alive=change.alive,
+            )
+            for change in self.changes.values()
+            if not change.is_gone
+        ]
+
+
+class ChangeIndex(Projection):
+    """Every repository whose changes were observed."""
+
+    name: ClassVar[str] = "changes"
+    version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Payload], ...]] = (ObservationRecorded, ObservationScanned)
+
+    parts: ClassVar[Mapping[str, Part]] = {"repositories": keyed("_repositories", RepositoryState, "repository")}
+
+    def __init__(self) -> None:
+        self._repositories: dict[str, RepositoryState] = {}
+
+    def fold(self, events: Sequence[EventFacts]) -> None:
+        for event in events:
+            self.add(event.data)
+
+    def add(self, data: Payload) -> None:
+        """Add what an event says."""
+        if isinstance(data, ObservationScanned) and data.source == GIT:
+            state = self._state(data.scope)
+            state.head, state.scans, state.through_s = data.head, state.scans + 1, seconds_of(data.through)
+        elif isinstance(data, ObservationRecorded) and data.source == GIT and data.subject is not None:
+            kind, _, rest = data.subject.partition(":")
+            repository, _, commit = rest.partition(":")
+            if kind == GIT and commit and data.occurred is not None:
+                _observe(self._state(repository).changes, commit, data, seconds_of(data.occurred))
+
+    def _state(self, repository: str) -> RepositoryState:
+        return self._repositories.setdefault(repository, RepositoryState(repository=repository))
+
+    def copy(self) -> "ChangeIndex":
+        """Return a copy, which later folding does not change."""
+        return ChangeIndex.decode(self.encode())
+
+    def repositories(self) -> list[RepositoryState]:
+        """Return every repository, in the order in which they were observed first."""
+        return list(self._repositories.values())
+
+    def repository(self, repository: str) -> RepositoryState:
+        """Return what was observed of a repository, perhaps nothing."""
+        return self._repositories.get(repository, RepositoryState(repository=repository))
+
+    def summary(self) -> Mapping[str, object]:
+        return {
+            "repositories": len(self._repositories),
+            "changes": sum(len(one.changes) for one in self.repositories()),
+        }
+
+
+def _observe(changes: dict[str, RecordedChange], commit: str, data: ObservationRecorded, at_s: int) -> None:
+    """Note an observation of a change. Other facts in the place of those expected leave it as it is."""
+    facts, change = data.facts or {}, changes.get(commit)
+    if data.event_type == LANDED:
+        change = changes.setdefault(commit, RecordedChange(landed_s=at_s))
+        change.landed_s, change.is_gone = at_s, False
+        change.agents, change.marks, change.models = (_names(facts, name) for name in ("agents", "marks", "models"))
+        change.born = _count(facts, "born") or 0
+    elif change is None:
+        return
+    elif data.event_type == REVERTED:
+        change.reverted_s = at_s
+    elif data.event_type == FIXED:
+        by = facts.get("by")
+        change.fixed_s, change.fixed_by = at_s, by if isinstance(by, str) else commit
+    elif data.event_type == LINES:
+        counts = [_count(facts, day_name(days)) for days in SURVIVAL_DAYS]
+        known = [count for count in counts if count is not None]
+        change.alive = tuple(known) if counts[: len(known)] == known else change.alive
+    elif data.event_type == GONE:
+        change.is_gone = True
+
+
+def _names(facts: Mapping[str, str | int | tuple[str, ...]], name: str) -> tuple[str, ...]:
+    value = facts.get(name, ())
+    return value if isinstance(value, tuple) else ()
+
+
+def _count(facts: Mapping[str, str | int | tuple[str, ...]], name: str) -> int | None:
+    value = facts.get(name)
+    return value if isinstance(value, int) else None
+
+
+def day_name(days: int) -> str:
+    """Return the name of the fact "lines that exist after so many days"."""
+    return f"day_{days}"
+
+
+def seconds_of(text: str) -> int:
+    """Return a time in RFC 3339 as seconds since 1970; 0 if it is none."""
+    try:
+        return int(datetime.fromisoformat(text).timestamp())
+    except ValueError:
+        return 0
