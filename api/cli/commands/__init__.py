@@ -140,9 +140,7 @@ VERBS = (
     Verb("scoreboard", "Compare the versions of each agent, suite by suite.", "eval_show:scoreboard", panel=EVALUATE),
     Verb("discover", "Find out which models a router uses.", "discover:discover", panel=DISCOVER),
     Verb("run", "Save, show and list discovery runs.", verbs=RUN, panel=DISCOVER),
-    Verb(
-        "changes", "Show the outcomes of the recorded changes of repositories, by agent.", "changes:changes", panel=ASK
-    ),
+    Verb("changes", "Show the outcomes of recorded changes of repositories, by agent.", "changes:changes", panel=ASK),
     Verb("sessions", "Show what the recorded sessions of coding agents did.", "sessions:sessions", panel=ASK),
     Verb("inventory", "List the models that answered.", "inventory:inventory", panel=DISCOVER),
     Verb("model", "Register, name and list the models you know.", verbs=MODEL, panel=DISCOVER),
