@@ -38,10 +38,13 @@ async def get_sessions(view: View, params: SessionsQuery) -> SessionsAnswer:
 
 
 def describe_coverage(programs: Sequence[ProgramSessions]) -> str:
-    """Return as a sentence how many calls have a result."""
+    """Return how many calls have a result, and how many known sessions a file if one has none."""
     calls, known = sum(one.calls for one in programs), sum(one.with_result for one in programs)
+    lost = sum(one.missing_sessions for one in programs)
+    files = sum(one.sessions for one in programs)
+    of_files = f" {files:,} of {pluralize(files + lost, 'session')} have a file." if lost else ""
     missing = f"; {calls - known:,} {'is' if calls - known == 1 else 'are'} missing" if known < calls else ""
-    return f"{known:,} of {pluralize(calls, 'call')} have a result{missing}."
+    return f"{known:,} of {pluralize(calls, 'call')} have a result{missing}.{of_files}"
 
 
 def list_caveats(programs: Sequence[ProgramSessions]) -> Iterator[str]:

@@ -28,7 +28,8 @@ LOG_ODDS_MAX: Final = 690.0
 
 def describe_programs(index: SessionIndex, since: datetime | None = None) -> list[ProgramSessions]:
     """Return the figures of each program, over its sessions that went on at a time or later."""
-    programs: dict[str, list[SessionState]] = {}
+    missing = index.missing()
+    programs: dict[str, list[SessionState]] = {program: [] for program, sessions in missing.items() if sessions}
     for session in index.sessions():
         last = None if session.shown is None else moment_of(session.shown.last_time)
         if since is None or (last is not None and last >= since):
@@ -39,10 +40,12 @@ def describe_programs(index: SessionIndex, since: datetime | None = None) -> lis
         if day >= oldest:
             row = ServedOnDay(day=day, version=version, served=served, requested=requested, answers=answers)
             days.setdefault(program, []).append(row)
-    return [_describe(program, some, days.get(program, [])) for program, some in programs.items()]
+    return [
+        _describe(program, some, days.get(program, []), missing.get(program, 0)) for program, some in programs.items()
+    ]
 
 
-def _describe(program: str, sessions: Sequence[SessionState], days: list[ServedOnDay]) -> ProgramSessions:
+def _describe(program: str, sessions: Sequence[SessionState], days: list[ServedOnDay], missing: int) -> ProgramSessions:
     shown = [session.shown for session in sessions if session.shown is not None]
     uses = [use for session in sessions for use in session.models]
     calls = [use for session in sessions for use in session.tools]
@@ -56,6 +59,7 @@ def _describe(program: str, sessions: Sequence[SessionState], days: list[ServedO
         program=program,
         versions=sorted({version for one in shown for version in one.versions}),
         sessions=len(sessions),
+        missing_sessions=missing,
         headless=sum(one.headless for one in shown),
         subagents=sum(one.subagents for one in shown),
         missing_subagents=sum(one.missing_subagents for one in shown),

@@ -1,16 +1,20 @@
 """The sessions projection: of each session what its files show, its answers by model, and how its calls ended."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import msgspec
 
 from events.call import CallRecorded, CallVerdict, DeniedBy, VerdictBasis
 from events.envelope import EventFacts
+from events.observation import ObservationScanned
 from events.payload import Payload
 from events.session import SessionRecorded
 from projections.projection import Projection
-from projections.saved_state import Part, keyed, saved_pairs
+from projections.saved_state import Part, keyed, saved_pairs, saved_value
+
+SESSIONS: Final = "sessions"
+"""The scope of scans of a program's sessions."""
 
 
 class ModelUse(msgspec.Struct, kw_only=True):
@@ -90,16 +94,18 @@ class SessionIndex(Projection):
 
     name: ClassVar[str] = "sessions"
     version: ClassVar[int] = 1
-    reads: ClassVar[tuple[type[Payload], ...]] = (SessionRecorded, CallRecorded)
+    reads: ClassVar[tuple[type[Payload], ...]] = (SessionRecorded, CallRecorded, ObservationScanned)
 
     parts: ClassVar[Mapping[str, Part]] = {
         "sessions": keyed("_sessions", SessionState, "session_id"),
         "days": saved_pairs("_days", ServedDay, int),
+        "missing": saved_value("_missing", dict[str, int]),
     }
 
     def __init__(self) -> None:
         self._sessions: dict[str, SessionState] = {}
         self._days: dict[ServedDay, int] = {}
+        self._missing: dict[str, int] = {}
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
@@ -109,6 +115,9 @@ class SessionIndex(Projection):
         """Add what an event says. A call with a trace is no part of a session: a program exported it."""
         if isinstance(data, SessionRecorded):
             self._session(data.session_id, data.program).shown = data
+        elif isinstance(data, ObservationScanned):
+            if data.scope == SESSIONS:
+                self._missing[data.source] = data.gone
         elif isinstance(data, CallRecorded) and data.trace_id is None and data.conversation_id is not None:
             session = self._session(data.conversation_id, data.agent or "")
             session.add_call(data)
@@ -133,6 +142,10 @@ class SessionIndex(Projection):
     def days(self) -> dict[ServedDay, int]:
         """Return the number of answers on each day."""
         return dict(self._days)
+
+    def missing(self) -> dict[str, int]:
+        """Return by program how many sessions its list of prompts names that had no file at the last scan."""
+        return dict(self._missing)
 
     def summary(self) -> Mapping[str, object]:
         return {"sessions": len(self._sessions)}

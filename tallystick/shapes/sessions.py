@@ -128,6 +128,8 @@ class ProgramSessions(msgspec.Struct, frozen=True, kw_only=True):
     """Its versions."""
     sessions: int
     """How many sessions."""
+    missing_sessions: int
+    """Sessions that the program's list of prompts names, and whose file is not there: it was deleted, or moved."""
     headless: int
     """Sessions in which a program asked, and no person."""
     subagents: int

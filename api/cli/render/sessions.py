@@ -77,6 +77,10 @@ def _print_new(console: Console, recorded: "RecordedSessions") -> None:
     )
     unchanged = f"; {pluralize(recorded.unchanged, 'session')} unchanged" if recorded.unchanged else ""
     console.print(f"Recorded: {new}, {recorded.evidence_bytes / 1e6:,.1f} MB of evidence{unchanged}.", soft_wrap=True)
+    for secret in recorded.secrets:
+        found = f"{secret.kind} ({secret.number:,}) in {one_line(secret.file)}"
+        erase = f'tallystick evidence erase {secret.evidence} --reason "it has a secret"'
+        print_note(f"warning: {found}. Replace it where it is used. To erase the evidence: {erase}")
     if recorded.unfinished:
         later = f"Answers and calls that may still change, to be recorded later: {recorded.unfinished:,}."
         console.print(later, style="dim", soft_wrap=True)

@@ -75,5 +75,5 @@ async def record_repositories(found: FoundRepositories, store: EventStore, progr
 
 async def record_found_sessions(found: FoundSessions, store: EventStore, now: datetime, progress: OpenProgress) -> None:
     """Record what is new of sessions, and note it in their preview. Errors: those of `EventStore`."""
-    found.preview.recorded, faults = await record_sessions(found.sessions, store, now, progress)
+    found.preview.recorded, faults = await record_sessions(found, store, now, progress)
     found.preview.faults += faults

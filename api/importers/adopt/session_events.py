@@ -1,17 +1,20 @@
 """The events of a session: its answers and calls, and what its files show besides."""
 
 import re
-from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Final, NamedTuple
 
 from events.call import CallRecorded
+from events.envelope import timestamp
 from events.limits import ITEMS_MAX, LABEL_CHARS_MAX, STREAM_ID_CHARS_MAX
+from events.observation import ObservationScanned
 from events.payload import STREAM_ID_PATTERN
 from events.session import SessionFile, SessionRecorded
 from instruments.sessions.session import AgentSession, SessionAnswer, SessionCall
 from projections.sessions.program_sessions import moment_of
+from projections.sessions.session_index import SESSIONS
 
 READER: Final = 1
 """The version of what reads sessions: increase it if the same file gives other events."""
@@ -25,6 +28,7 @@ CHANGING: Final = timedelta(minutes=10)
 QUIET: Final = timedelta(hours=1)
 """Of a session without a line for so long nothing changes any more."""
 
+_BEGIN: Final = datetime.fromtimestamp(0, UTC)
 _stream_id = re.compile(STREAM_ID_PATTERN)
 
 
@@ -111,6 +115,32 @@ def describe_session(session: AgentSession, unfinished: int, files: Iterable[Ses
         unfinished=unfinished,
         files=tuple(files),
     )
+
+
+def scan_sessions(
+    sessions: Iterable[AgentSession], named: Mapping[str, Mapping[str, datetime]], since: datetime | None
+) -> Iterator[ObservationScanned]:
+    """Yield for each program how many sessions have a file, and how many its list of prompts names that have none."""
+    here: dict[str, dict[str, datetime | None]] = {program: {} for program in named}
+    for session in sessions:
+        here.setdefault(session.program, {})[session.id] = moment_of(session.last_time)
+    for program, files in here.items():
+        prompts = named.get(program, {})
+        gone = sum(name not in files and (since is None or time >= since) for name, time in prompts.items())
+        times = {**{name: time for name, time in files.items() if time is not None}, **prompts}
+        newest, through = max(times.items(), key=lambda item: item[1], default=("none", _BEGIN))
+        head = name_stream(program, newest)
+        stated = "\n".join(map(str, (program, head, through, len(files), gone)))
+        yield ObservationScanned(
+            scan_id=sha256(stated.encode()).hexdigest()[:32],
+            source=program,
+            scope=SESSIONS,
+            through=timestamp(through),
+            head=head,
+            reader=READER,
+            subjects=len(files),
+            gone=gone,
+        )
 
 
 def name_stream(program: str, name: str) -> str:

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Final
 import msgspec
 
 from api.importers.adopt.session_events import describe_session, session_events
-from api.importers.adopt.sessions import RecordedSessions
+from api.importers.adopt.sessions import FoundSecrets, FoundSessions, RecordedSessions
 from api.importers.batch_append import BATCH_EVENTS, STREAMS_MAX, FileFault, split_batches
 from api.progress import OpenProgress
 from api.service.evidence import Blob, digest_of
@@ -24,6 +24,7 @@ from events.envelope import Draft
 from events.limits import EVIDENCE_BYTES_MAX, ITEMS_MAX
 from events.registry import VOCABULARY
 from events.session import SessionFile, SessionRecorded
+from instruments.sessions.secrets import count_secrets
 from instruments.sessions.session import AgentSession, ReadFile
 from ledger.errors import Gone
 
@@ -39,14 +40,16 @@ _encode = msgspec.json.Encoder().encode
 
 
 async def record_sessions(
-    sessions: Sequence[AgentSession], store: EventStore, now: datetime, progress: OpenProgress
+    found: FoundSessions, store: EventStore, now: datetime, progress: OpenProgress
 ) -> tuple[RecordedSessions, list[FileFault]]:
     """Record what is new of sessions; return files that were not recorded, too. Errors: those of `EventStore`."""
     writer = _SessionWriter(store, now)
     with progress("recording", "sessions") as report:
-        for done, session in enumerate(sessions, 1):
+        for done, session in enumerate(found.sessions, 1):
             await writer.write(session)
-            report(done, len(sessions))
+            report(done, len(found.sessions))
+    if found.scans:
+        await store.append([VOCABULARY.draft_of(scan, id=f"scan:{scan.scan_id}") for scan in found.scans])
     return writer.result, writer.faults
 
 
@@ -119,7 +122,7 @@ class _SessionWriter:
             evidence, start = [], 0
         pieces = _pieces(file.path, start, size_bytes)
         while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-            evidence.append(await self._put(piece))
+            evidence.append(await self._put(piece, file.path))
         return SessionFile(
             size_bytes=size_bytes,
             digest=digest,
@@ -129,13 +132,18 @@ class _SessionWriter:
             lost=counts.lost + counts.too_long,
         )
 
-    async def _put(self, piece: bytes) -> str:
-        """Keep a piece as evidence, unless it was erased, and return its digest."""
+    async def _put(self, piece: bytes, path: Path) -> str:
+        """Keep a piece as evidence, unless it was erased, and return its digest. Secrets in it are counted."""
         try:
             stored = await self._store.put(Blob(piece, "application/x-ndjson"))
         except Gone:
             return digest_of(piece)
-        self.result.evidence_bytes += 0 if stored.duplicate else stored.size_bytes
+        if not stored.duplicate:
+            self.result.evidence_bytes += stored.size_bytes
+            for kind, number in (await asyncio.to_thread(count_secrets, piece)).items():
+                self.result.secrets.append(
+                    FoundSecrets(kind=kind, number=number, file=str(path), evidence=stored.digest)
+                )
         return stored.digest
 
 

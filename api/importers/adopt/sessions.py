@@ -8,16 +8,18 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from api.importers.adopt.session_events import describe_session, session_events
+from api.importers.adopt.session_events import describe_session, scan_sessions, session_events
 from api.importers.batch_append import FileFault
 from api.progress import OpenProgress
 from api.service.sessions import describe_coverage, list_caveats
 from api.text_format import pluralize
 from events.envelope import timestamp
+from events.observation import ObservationScanned
 from instruments.sessions.claude_code import ClaudeCodeReader
 from instruments.sessions.codex import CodexReader
 from instruments.sessions.gemini import GeminiReader
 from instruments.sessions.json_lines import FileLines
+from instruments.sessions.named import HISTORY, read_named_sessions
 from instruments.sessions.opencode import OpencodeReader
 from instruments.sessions.session import AgentSession
 from ledger.errors import InvalidQuery
@@ -33,7 +35,7 @@ KEPT_FOR: Final = timedelta(days=30)
 
 SOON: Final = timedelta(days=7)
 
-_NO_SESSIONS: Final = frozenset(("history.jsonl", "sessions-index.json", "session_index.jsonl", "journal.jsonl"))
+_NO_SESSIONS: Final = frozenset((HISTORY, "sessions-index.json", "session_index.jsonl", "journal.jsonl"))
 
 
 class SessionReader(Protocol):
@@ -80,6 +82,19 @@ SOURCES: Final = (
 """The first one whose mark a file has is used."""
 
 
+class FoundSecrets(msgspec.Struct, frozen=True, kw_only=True):
+    """Secrets in a file that is now evidence. They are not in the log, and not in this answer."""
+
+    kind: str
+    """What they are by their form, such as `token of GitHub`."""
+    number: int
+    """How many different ones."""
+    file: str
+    """The file."""
+    evidence: str
+    """The digest of the evidence that has them: `evidence erase` removes it."""
+
+
 class RecordedSessions(msgspec.Struct, kw_only=True):
     """What was recorded."""
 
@@ -97,6 +112,8 @@ class RecordedSessions(msgspec.Struct, kw_only=True):
     """Answers and calls that may still change: recorded the next time."""
     evidence_bytes: int = 0
     """New bytes of files, kept as evidence."""
+    secrets: list[FoundSecrets] = []
+    """Secrets in these."""
 
 
 class SessionsPreview(msgspec.Struct, kw_only=True):
@@ -128,10 +145,11 @@ class SessionsPreview(msgspec.Struct, kw_only=True):
 
 
 class FoundSessions(NamedTuple):
-    """Sessions, program by program, and what they show."""
+    """Sessions, program by program, what they show, and what there should be, if all places were read."""
 
     sessions: list[AgentSession]
     preview: SessionsPreview
+    scans: Sequence[ObservationScanned] = ()
 
 
 def read_sessions(
@@ -156,9 +174,12 @@ def read_sessions(
             _count_lines(preview, counts)
             report(done, len(found))
     sessions = [session for reader in readers.values() for session in reader.sessions.values()]
+    scans = list(scan_sessions(sessions, _named_sessions(paths, preview.faults), since))
     if since is not None:
         sessions = [one for one in sessions if (last := moment_of(one.last_time)) is not None and last >= since]
     index = SessionIndex()
+    for scan in scans:
+        index.add(scan, scan.through)
     for session in sessions:
         events = session_events(session)
         index.add(describe_session(session, 0, ()), session.last_time)
@@ -171,7 +192,7 @@ def read_sessions(
         preview.deleted_soon = sum(_is_deleted_soon(file, now) for program, file in found if program == "claude-code")
     preview.coverage = describe_coverage(preview.programs)
     preview.caveats = list(_caveats(preview))
-    return FoundSessions(sessions, preview)
+    return FoundSessions(sessions, preview, () if paths or since is not None else scans)
 
 
 def _files_below(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
@@ -205,6 +226,34 @@ def _usual_files(environment: Mapping[str, str], home: Path) -> Iterator[tuple[s
                 if file.name not in _NO_SESSIONS and not file.is_symlink() and file.resolve() not in seen:
                     seen.add(file.resolve())
                     yield source.program, file
+
+
+def _named_sessions(paths: Sequence[Path], faults: list[FileFault]) -> dict[str, dict[str, datetime]]:
+    """Return by program the sessions that lists of prompts name."""
+    found: dict[str, dict[str, datetime]] = {}
+    for file in _histories(paths):
+        try:
+            named = read_named_sessions(file)
+        except OSError as error:
+            faults.append(
+                FileFault(file=str(file), detail=f"{file} cannot be read: {error}.", advice="Check the file.")
+            )
+            continue
+        for program, sessions in named.items():
+            found.setdefault(program, {}).update(sessions)
+    return found
+
+
+def _histories(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield the lists of prompts below some folders, or without one those in the usual places."""
+    places = {
+        Path(os.environ.get(variable) or Path.home() / default)
+        for source in SOURCES
+        for variable, default, _ in source.places
+    }
+    for folder in paths or sorted(places):
+        if (folder / HISTORY).is_file():
+            yield folder / HISTORY
 
 
 def recognise(file: Path) -> str | None:

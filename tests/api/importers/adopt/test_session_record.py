@@ -61,7 +61,7 @@ def write(file: Path, lines: Sequence[str], tail: str = "") -> Path:
 def record(ledger: Path, *paths: Path, now: datetime = NOW) -> RecordedSessions:
     async def run() -> RecordedSessions:
         async with open_store(ledger, None, None) as store:
-            recorded, faults = await record_sessions(found.sessions, store, now, no_progress)
+            recorded, faults = await record_sessions(found, store, now, no_progress)
             assert not faults
             return recorded
 
@@ -180,6 +180,48 @@ def test_erased_evidence_stays_erased_and_leaves_every_figure(tmp_path: Path) ->
     assert figures(ledger)[0].answers == 2
     assert before[0].answers == 1
     assert tally(ledger, "evidence", "get", digest).code == 1
+
+
+def test_sessions_that_have_no_file_any_more_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, ledger = tmp_path / "home", tmp_path / "t.db"
+    (home / ".claude" / "projects" / "-work").mkdir(parents=True)
+    (home / ".codex").mkdir()
+    monkeypatch.setattr(Path, "home", lambda: home)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    write(home / ".claude" / "projects" / "-work" / "s.jsonl", turn("s", 0, "1"))
+    prompts = [{"sessionId": name, "timestamp": BEGAN.timestamp() * 1e3, "display": "secret"} for name in ("s", "gone")]
+    write(home / ".claude" / "history.jsonl", [json.dumps(prompt) for prompt in prompts])
+    write(home / ".codex" / "history.jsonl", [json.dumps({"session_id": "t", "ts": 1_760_000_000, "text": "secret"})])
+    record(ledger)
+    recorded = shown(ledger)
+    assert {one.program: (one.sessions, one.missing_sessions) for one in recorded.programs} == {
+        "codex": (0, 1), "claude-code": (1, 1),
+    }  # fmt: skip
+    assert recorded.coverage == "1 of 1 call have a result. 1 of 3 sessions have a file."
+    assert recorded.coverage == read_sessions([], NOW, no_progress).preview.coverage
+    assert not any(b"secret" in event for event in map(msgspec.json.encode, events_in(ledger)))
+    count = len(events_in(ledger))
+    record(ledger)
+    record(ledger, home / ".claude")  # a part of all places says nothing of the whole
+    assert len(events_in(ledger)) == count
+    late = read_sessions([], NOW, no_progress, since=BEGAN + timedelta(days=1)).preview
+    assert [(one.program, one.missing_sessions) for one in late.programs] == []
+
+
+def test_secrets_are_named_and_not_in_the_log(tmp_path: Path) -> None:
+    token = "ghp_" + "aB3" * 12
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": f"GITHUB_TOKEN={token}"}
+    lines = [*turn("s", 0, "1"), line("s", 1, "2", result, kind="user")]
+    file, ledger = write(tmp_path / "s.jsonl", lines), tmp_path / "t.db"
+    ended = done(ledger, "adopt", "sessions", "--record", file)
+    assert f"warning: token of GitHub (1) in {file}. Replace it where it is used." in ended.err
+    assert token not in ended.text
+    assert not any(token.encode() in event for event in map(msgspec.json.encode, events_in(ledger)))
+    (piece,) = evidence_of(ledger, "cc-s")
+    assert token.encode() in piece
+    write(file, [*lines, *turn("s", 2, "3")])
+    assert record(ledger, file).secrets == []  # what is new has none
 
 
 def test_ids_that_do_not_fit_are_digests() -> None:
