@@ -72,6 +72,7 @@ ADDRESSES: Mapping[str, Sequence[str]] = {
     "/ui/models/runs": ("/ui/models/runs", "/ui/models/runs?offset={deep_runs}", "/ui/models/runs?as_of={past}"),
     "/ui/models/runs/{run_id}": ("/ui/models/runs/run-000007", "/ui/models/runs/run-000007?order=desc"),
     "/ui/models/runs/{run_id}/attempts/{attempt}": ("/ui/models/runs/run-000007/attempts/3",),
+    "/ui/models/adopted": ("/ui/models/adopted",),
     "/ui/models/probes": ("/ui/models/probes", "/ui/models/probes?model=model-7-1"),
     "/ui/models/probes/figures/scores.svg": ("/ui/models/probes/figures/scores.svg?probe=refactor-v1",),
     "/ui/evaluations": ("/ui/evaluations", "/ui/evaluations?offset={deep_evaluations}", "/ui/evaluations?as_of={past}"),

@@ -23,8 +23,8 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 126_970,
-    "lines of api": 64_960,
+    "lines": 127_010,
+    "lines of api": 64_995,
     "routes": 78,
     "verbs": 96,
     "options": 507,

@@ -33,6 +33,7 @@ PAGES: Sequence[Row] = (
     _get("/ui/models/runs", "models.run_list:show_runs"),
     _get("/ui/models/runs/{run_id}", "models.one_run:show_run"),
     _get("/ui/models/runs/{run_id}/attempts/{attempt}", "models.one_run:show_attempt"),
+    _get("/ui/models/adopted", "models.adopted:show_adopted"),
     _get("/ui/models/probes", "models.probes:show_probes"),
     _get("/ui/models/probes/figures/scores.svg", "models.probes:get_scores_drawing"),
     # evaluations

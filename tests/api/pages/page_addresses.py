@@ -24,6 +24,7 @@ ADDRESSES: Mapping[str, Sequence[str]] = {
     "/ui/models/runs/{run_id}": [f"/ui/models/runs/{DISCOVERY}"],
     "/ui/models/runs/{run_id}/attempts/{attempt}": [f"/ui/models/runs/{DISCOVERY}/attempts/1"],
     "/ui/models/probes": ["/ui/models/probes"],
+    "/ui/models/adopted": ["/ui/models/adopted", "/ui/models/adopted?since=2026-01-01"],
     "/ui/evaluations": ["/ui/evaluations"],
     "/ui/evaluations/compare": ["/ui/evaluations/compare", "/ui/evaluations/compare?candidate=next&baseline=base"],
     "/ui/evaluations/scoreboard": ["/ui/evaluations/scoreboard"],

@@ -71,6 +71,7 @@ def post_realistic(client: httpx.Client) -> None:
     append(client, [{**recorded("cause"), "id": "c-1", "correlationid": "order-7"}])
     append(client, [{**recorded("effect"), "id": "c-2", "correlationid": "order-7", "causationid": "c-1"}])
     post_discovery(client)
+    append(client, adopted())
     append(client, evaluations("triage"))
     action = {"description": "Delete the table", "stakes": "high", "confidence": 0.3}
     client.post("/guardrails/check", json={"action": action}).raise_for_status()
@@ -179,6 +180,30 @@ def append(client: httpx.Client, events: list[Json]) -> None:
     """Post events that are to be written."""
     response = client.post("/events", content=ndjson(events), headers=LINES)
     assert response.status_code == 201, response.text
+
+
+def adopted() -> list[Json]:
+    """A session of a coding agent, and changes of a repository."""
+    session, git = {"agent": "claude-code", "conversation_id": "cc-s"}, {"source": "git", "scope": "1d2c3b4a59687766"}
+    subject, landed = f"git:{git['scope']}", "2026-01-05T08:00:00Z"
+    data = [
+        ("call.recorded.v2", {**session, "call_id": "cc-m1", "operation": "chat", "reported_model": NAMES["model"]}),
+        ("call.recorded.v2", {**session, "call_id": "cc-m2", "operation": "chat", "reported_model": MODELS[0],
+                              "switch": "unexplained", "input_tokens": 9_000, "output_tokens": 300}),
+        ("call.recorded.v2", {**session, "call_id": "cc-t1", "operation": "execute_tool", "tool": "Bash",
+                              "verdict": "denied", "denied_by": "person", "basis": "recorded"}),
+        ("session.recorded.v1", {"session_id": "cc-s", "program": "claude-code", "reader": 1, "prompts": 2,
+                                 "first_time": landed, "last_time": landed}),
+        *(("observation.recorded.v2", {
+            "observation_id": f"o{number}", "event_type": "git.landed", "source": "git", "occurred": landed,
+            "subject": f"{subject}:{number:040x}", "facts": {"born": 10, "agents": ["claude"][: number % 2]},
+        }) for number in range(4)),
+        ("observation.recorded.v2", {"observation_id": "o9", "event_type": "git.reverted", "source": "git",
+                                     "occurred": "2026-01-06T08:00:00Z", "subject": f"{subject}:{1:040x}"}),
+        ("observation.scanned.v1", {**git, "scan_id": "scan1", "through": "2026-02-05T08:00:00Z", "head": f"{3:040x}",
+                                    "reader": 1, "subjects": 4}),
+    ]  # fmt: skip
+    return [{"type": name, "data": fields} for name, fields in data]
 
 
 def post_discovery(client: httpx.Client) -> None:
