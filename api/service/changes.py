@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from api.service.ledger import View
 from api.service.operation import operation
+from api.service.unknown_names import find_unknown_names
 from ledger.threads import run_on_thread
 from projections.changes.change_index import ChangeIndex, RepositoryState
 from projections.changes.outcomes import outcomes_by_agent
@@ -27,7 +28,15 @@ async def get_changes(view: View, params: ChangesQuery) -> ChangesAnswer:
     """Return the outcomes of recorded changes by agent: kept, reverted and fixed, and lines that are alive."""
     projection, position = await view.at(ChangeIndex)
     repositories = await run_on_thread(_describe_all, projection.copy(), params)
-    return ChangesAnswer(repositories=repositories, as_of=await view.dated(position))
+    known = {figures.agent for repository in repositories for figures in repository.agents}
+    if params.agent is not None:
+        repositories = [_of_agent(repository, params.agent) for repository in repositories]
+    unknown = tuple(find_unknown_names({"agent": params.agent}, {"agent": known}) or ())
+    return ChangesAnswer(repositories=repositories, as_of=await view.dated(position), unknown_names=unknown)
+
+
+def _of_agent(found: RepositoryOutcomes, agent: str) -> RepositoryOutcomes:
+    return structs.replace(found, agents=[figures for figures in found.agents if figures.agent == agent])
 
 
 def _describe_all(index: ChangeIndex, params: ChangesQuery) -> list[RepositoryOutcomes]:
@@ -44,6 +53,6 @@ def _describe(state: RepositoryState, params: ChangesQuery) -> RepositoryOutcome
         landed=len(facts),
         since=datetime.fromtimestamp(facts[0].landed_s, UTC) if facts else None,
         seen_through=datetime.fromtimestamp(state.through_s, UTC),
-        agents=[figures for figures in agents if params.agent in (None, figures.agent)],
+        agents=list(agents),
         gone=sum(change.is_gone for change in state.changes.values()),
     )

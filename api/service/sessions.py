@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from api.service.ledger import View
 from api.service.operation import operation
+from api.service.unknown_names import find_unknown_names
 from api.text_format import pluralize
 from ledger.threads import run_on_thread
 from projections.sessions.program_sessions import describe_programs
@@ -28,12 +29,14 @@ async def get_sessions(view: View, params: SessionsQuery) -> SessionsAnswer:
     """Return what the recorded sessions of coding agents did: answers, models, tokens, tools and denials."""
     projection, position = await view.at(SessionIndex)
     programs = await run_on_thread(describe_programs, projection.copy(), params.since)
+    known = {one.program for one in programs}
     programs = [one for one in programs if params.program in (None, one.program)]
     return SessionsAnswer(
         programs=programs,
         coverage=describe_coverage(programs),
         caveats=list(list_caveats(programs)),
         as_of=await view.dated(position),
+        unknown_names=tuple(find_unknown_names({"program": params.program}, {"program": known}) or ()),
     )
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from tallystick.shapes.parts import AsOf, Interval
+from tallystick.shapes.parts import AsOf, Interval, UnknownName
 
 
 class CountedShare(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +131,8 @@ class ChangesAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The repositories, in the order in which they were recorded first."""
     as_of: AsOf
     """The position as of which the answer is."""
+    unknown_names: tuple[UnknownName, ...] = ()
+    """The agent that was asked for, if nothing recorded has it."""
 
 
 class EndedByDay(msgspec.Struct, frozen=True, kw_only=True):

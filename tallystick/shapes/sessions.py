@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from tallystick.shapes.parts import AsOf, Interval
+from tallystick.shapes.parts import AsOf, Interval, UnknownName
 
 
 class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,3 +185,5 @@ class SessionsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What limits the figures."""
     as_of: AsOf
     """The position as of which the answer is."""
+    unknown_names: tuple[UnknownName, ...] = ()
+    """The program that was asked for, if nothing recorded has it."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from api.service.store import EventStore
 
 Since = Annotated[str | None, option("Only what happened then or later is in the figures.", "TIME")]
-Rules = Annotated[Path | None, option("Your own marks of agents: TOML with a table [agents.NAME] for each.", "FILE")]
+Rules = Annotated[Path | None, option("Your own marks of agents: TOML with a table agents.NAME for each.", "FILE")]
 Record = Annotated[bool, flag("--record", "Record what is new in the ledger; files of sessions become evidence.")]
 Agent = Annotated[str | None, option("Only the figures of this agent, or of `unmarked`.", "NAME")]
 

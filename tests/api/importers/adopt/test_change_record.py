@@ -95,6 +95,7 @@ def test_figures_are_those_of_the_history_and_recorded_once(tmp_path: Path) -> N
     assert record(ledger, read(whole)) == (RecordedChanges(unchanged=1), [])
     claude = shown(ledger, agent="claude").repositories[0].agents
     assert [figures.agent for figures in claude] == ["claude"]
+    assert [name.nearest for name in shown(ledger, agent="claud").unknown_names] == ["claude"]
     assert claude[0].matured is not None
     assert (claude[0].matured.fixed.count, claude[0].matured.reverted.count) == (1, 0)
 

@@ -280,4 +280,8 @@ def test_the_commands_record_and_show(tmp_path: Path) -> None:
     assert "Recorded: 1 session, 1 answer, 1 call, 0.0 MB of evidence." in ended.text
     assert json.loads(done(ledger, "adopt", "sessions", folder, "--record", "--json").out)["recorded"]["unchanged"] == 1
     assert "claude-code: 1 session from 2026-10-31 to 2026-10-31" in done(ledger, "sessions", COLUMNS="80").text
-    assert "No session was recorded" in done(ledger, "sessions", "--program", "codex").err
+    misspelt = tally(ledger, "sessions", "--program", "claude-cod")
+    assert (misspelt.code, "There is no program 'claude-cod'.\nDid you mean 'claude-code'?" in misspelt.err) == (
+        1,
+        True,
+    )
