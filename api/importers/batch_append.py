@@ -89,6 +89,12 @@ def group_batches(
         )
 
 
+async def append_all(drafts: Sequence[Draft], store: EventStore) -> None:
+    """Append events in their order, in as many batches as they need. Errors: those of `EventStore.append`."""
+    for batch in split_batches(drafts, lambda draft: (1, len(_encode(draft))), BATCH_EVENTS):
+        await store.append(batch)
+
+
 async def append_batches(
     batches: Iterator[Batch], store: EventStore, totals: AppendTotals, name: str, report: Callable[[Batch], None]
 ) -> None:

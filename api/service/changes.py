@@ -51,7 +51,7 @@ def _describe(state: RepositoryState, params: ChangesQuery) -> RepositoryOutcome
         repository=state.repository,
         head=state.head,
         landed=len(facts),
-        since=datetime.fromtimestamp(facts[0].landed_s, UTC) if facts else None,
+        since=datetime.fromtimestamp(min(one.landed_s for one in facts), UTC) if facts else None,
         seen_through=datetime.fromtimestamp(state.through_s, UTC),
         agents=list(agents),
         gone=sum(change.is_gone for change in state.changes.values()),

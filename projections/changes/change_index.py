@@ -16,7 +16,8 @@ from projections.saved_state import Part, keyed
 GIT: Final = "git"
 """The source of observations of changes."""
 
-LANDED, REVERTED, FIXED, LINES, GONE = "git.landed", "git.reverted", "git.fixed", "git.lines_alive", "git.gone"
+LANDED, REVERTED, FIXED, LINES = "git.landed", "git.reverted", "git.fixed", "git.lines_alive"
+GONE, WITHDRAWN = "git.gone", "git.outcomes_withdrawn"
 
 
 class RecordedChange(msgspec.Struct, kw_only=True):
@@ -134,6 +135,9 @@ def _observe(changes: dict[str, RecordedChange], commit: str, data: ObservationR
         counts = [_count(facts, day_name(days)) for days in SURVIVAL_DAYS]
         known = [count for count in counts if count is not None]
         change.alive = tuple(known) if counts[: len(known)] == known else change.alive
+    elif data.event_type == WITHDRAWN:
+        change.reverted_s = change.fixed_s = change.fixed_by = None
+        change.alive = ()
     elif data.event_type == GONE:
         change.is_gone = True
 

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from math import exp
-from typing import Final
 
 import numpy as np
 
 from projections.sessions.session_index import ModelUse, SessionIndex, SessionState, ToolUse
 from projections.stats.clustered_share import share_of_clusters
+from projections.stats.gap_martingale import LOG_E_VALUE_MAX
 from projections.stats.mix_change import find_mix_changes
 from tallystick.shapes.sessions import (
     Denials,
@@ -21,9 +21,6 @@ from tallystick.shapes.sessions import (
     TokenCounts,
     ToolCalls,
 )
-
-LOG_ODDS_MAX: Final = 690.0
-"""Natural logarithm of the largest odds that are reported."""
 
 
 def describe_programs(index: SessionIndex, since: datetime | None = None) -> list[ProgramSessions]:
@@ -155,7 +152,7 @@ def _mix_changes(sessions: Sequence[SessionState]) -> list[MixChange]:
             alarm=units[change.alarm][0],
             before=dict(Counter(name for _, name in before).most_common()),
             since=dict(Counter(name for _, name in after).most_common()),
-            odds=round(exp(min(change.log_gain, LOG_ODDS_MAX)), 1),
+            e_value=round(exp(min(change.log_gain, LOG_E_VALUE_MAX)), 1),
         )
         for change, before, after in zip(changes, stretches[:-1], stretches[1:], strict=True)
     ]

@@ -57,8 +57,8 @@ class MixChange(msgspec.Struct, frozen=True, kw_only=True):
     """Sessions before, since an earlier alarm, by the model that answered most in each."""
     since: dict[str, int]
     """Sessions from then to the next alarm, by that model."""
-    odds: float
-    """How many times a bet on a change grew: at least 40. Without any change, an alarm is ever raised in at most 5%."""
+    e_value: float
+    """The e-value against "the mix never changed": at least 40. Without a change, at most 5% ever raise an alarm."""
 
 
 class ModelAnswers(msgspec.Struct, frozen=True, kw_only=True):

@@ -52,7 +52,7 @@ def test_a_change_of_the_served_models_raises_an_alarm() -> None:
     (change,) = program.mix_changes
     assert (change.first, change.before, change.since) == ("2026-09-21T00:00:00Z", {"old": 40}, {"new": 10})
     assert change.alarm > change.first
-    assert change.odds >= 40
+    assert change.e_value >= 40
     old = next(model for model in program.models if model.served == "old")
     assert (old.answers, old.sessions, old.share, old.switches.announced) == (80, 40, 0.8, 40)
     assert old.interval.low < wilson_interval(80, 100).low  # answers of a session are alike

@@ -42,14 +42,16 @@ def everything(
     from datetime import UTC, datetime
 
     from api.cli.render.sessions import print_overview
-    from api.importers.adopt.overview import read_all, record_found_sessions, record_repositories
+    from api.importers.adopt.change_record import record_changes
+    from api.importers.adopt.overview import read_all
+    from api.importers.adopt.session_record import record_sessions
 
     now, options = datetime.now(UTC), _options(since, agent, rules)
     found = read_all(paths or [], session_paths or [], options, now, show_progress)
 
     async def record_found(store: "EventStore") -> None:
-        await record_repositories(found.git, store, show_progress)
-        await record_found_sessions(found.sessions, store, now, show_progress)
+        await record_changes(found.git, store, show_progress)
+        await record_sessions(found.sessions, store, now, show_progress)
 
     preview = found.preview
     if record and preview.found:
@@ -78,12 +80,12 @@ def git(
     Example: tallystick adopt git ~/work --since 2026-01-01
     """
     from api.cli.render.adopt import print_git_preview
+    from api.importers.adopt.change_record import record_changes
     from api.importers.adopt.git_changes import read_repositories
-    from api.importers.adopt.overview import record_repositories
 
     found = read_repositories(paths or [Path()], _options(since, agent, rules), show_progress)
     if record and found.repositories:
-        use_store(target, lambda store: record_repositories(found, store, show_progress))
+        use_store(target, lambda store: record_changes(found, store, show_progress))
     preview = found.preview
     code = (1 if preview.repositories else 2) if preview.faults else 0
     show(target, preview, print_git_preview, code=code)
@@ -143,7 +145,7 @@ def sessions(
     from datetime import UTC, datetime
 
     from api.cli.render.sessions import print_sessions
-    from api.importers.adopt.overview import record_found_sessions
+    from api.importers.adopt.session_record import record_sessions
     from api.importers.adopt.sessions import read_sessions
     from api.parameters import parse_instant
 
@@ -151,7 +153,7 @@ def sessions(
     found = read_sessions(paths or [], now, show_progress, since=oldest)
     preview = found.preview
     if record and found.sessions:
-        use_store(target, lambda store: record_found_sessions(found, store, now, show_progress))
+        use_store(target, lambda store: record_sessions(found, store, now, show_progress))
     show(target, preview, print_sessions, code=(1 if preview.faults else 0) if preview.programs else 2)
 
 

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from api.importers.adopt.git_changes import ReadRepository, RecordedChanges, change_facts
-from api.importers.batch_append import BATCH_EVENTS, FileFault, split_batches
+from api.importers.adopt.git_changes import FoundRepositories, ReadRepository, RecordedChanges, change_facts
+from api.importers.batch_append import FileFault, append_all
 from api.progress import OpenProgress
 from api.service.store import EventStore
 from events.envelope import Draft, timestamp
@@ -26,6 +26,7 @@ from projections.changes.change_index import (
     LANDED,
     LINES,
     REVERTED,
+    WITHDRAWN,
     ChangeIndex,
     RecordedChange,
     RepositoryState,
@@ -52,28 +53,25 @@ class _Observation(NamedTuple):
     facts: _Facts
 
 
-async def record_changes(
-    repositories: Sequence[ReadRepository], store: EventStore, progress: OpenProgress
-) -> tuple[RecordedChanges, list[FileFault]]:
-    """Record what is new of repositories; return those that were not recorded, too. Errors: those of `EventStore`."""
-    result, faults, index = RecordedChanges(), list[FileFault](), ChangeIndex()
-    if repositories:
+async def record_changes(found: FoundRepositories, store: EventStore, progress: OpenProgress) -> None:
+    """Record what is new of repositories, and note it in their preview. Errors: those of `EventStore`."""
+    result, index = RecordedChanges(), ChangeIndex()
+    if found.repositories:
         async for page in store.pages(VOCABULARY.names_of(ObservationRecorded, ObservationScanned)):
             index.fold(VOCABULARY.facts(page))
     with progress("recording", "repositories") as report:
-        for done, read in enumerate(repositories, 1):
+        for done, read in enumerate(found.repositories, 1):
             if read.history.is_shallow:
                 detail = f"{read.path} is a shallow clone: its first commit, by which it is known, is missing."
                 advice = "Nothing of it was recorded. Get the commit: git fetch --unshallow."
-                faults.append(FileFault(file=str(read.path), detail=detail, advice=advice))
+                found.preview.faults.append(FileFault(file=str(read.path), detail=detail, advice=advice))
             elif drafts := list(_drafts(read, index, result)):
-                for batch in split_batches(drafts, lambda draft: (1, len(_encode(draft))), BATCH_EVENTS):
-                    await store.append(batch)
+                await append_all(drafts, store)
                 result.repositories += 1
             else:
                 result.unchanged += 1
-            report(done, len(repositories))
-    return result, faults
+            report(done, len(found.repositories))
+    found.preview.recorded = result
 
 
 def repository_id(read: ReadRepository) -> str:
@@ -85,14 +83,15 @@ def _drafts(read: ReadRepository, index: ChangeIndex, result: RecordedChanges) -
     """Yield the events that the ledger lacks, and count them: observations, then the scan."""
     history, repository = read.history, repository_id(read)
     state = index.repository(repository)
-    for observed in _observations(history.changes, change_facts(history), state):
+    observations = list(_observations(history.changes, change_facts(history), state))
+    for observed in observations:
         result.changes += observed.event_type == LANDED
         result.gone += observed.event_type == GONE
         result.outcomes += observed.event_type in {REVERTED, FIXED, LINES}
-        yield _draft(repository, observed)
+        yield _draft(repository, observed, state.scans)
     here = {change.sha for change in history.changes}
     gone = sum(sha not in here for sha in state.changes)
-    if state.head != history.head:
+    if observations or state.head != history.head:
         through = datetime.fromtimestamp(history.watermark_s, UTC)
         scan_id = _digest([GIT, repository, history.head, state.scans])
         scanned = ObservationScanned(
@@ -115,25 +114,40 @@ def _observations(
     by_index = [change.sha for change in changes]
     for change, found in zip(changes, facts, strict=True):
         known = state.changes.get(change.sha, _NEW)
-        yield from _of_change(change, found, known, state.scans)
-        if found.reverted_s is not None and known.reverted_s != found.reverted_s:
-            first = change.reverted[0]
-            yield _Observation(
-                REVERTED, change.sha, found.reverted_s, {"by": by_index[first.by], "form": str(first.form)}
-            )
-        if found.fix is not None and (known.fixed_s, known.fixed_by) != (found.fix.at_s, by_index[found.fix.by]):
-            yield _Observation(FIXED, change.sha, found.fix.at_s, {"by": by_index[found.fix.by]})
-        if found.alive and known.alive != found.alive:
-            days = SURVIVAL_DAYS[: len(found.alive)]
-            alive: _Facts = {day_name(day): lines for day, lines in zip(days, found.alive, strict=True)}
-            yield _Observation(LINES, change.sha, found.landed_s + days[-1] * DAY_S, alive)
+        yield from _of_change(change, found, known)
+        if _has_lost(known, found):
+            yield _Observation(WITHDRAWN, change.sha, changes[-1].landed_s, {})
+            known = _NEW
+        yield from _outcomes(change, found, known, by_index)
     here = set(by_index)
     for sha, lost in state.changes.items():
         if sha not in here and not lost.is_gone:
-            yield _Observation(GONE, sha, changes[-1].landed_s, {"scans": state.scans})
+            yield _Observation(GONE, sha, changes[-1].landed_s, {})
 
 
-def _of_change(change: LandedChange, found: ChangeFacts, known: RecordedChange, scans: int) -> Iterator[_Observation]:
+def _has_lost(known: RecordedChange, found: ChangeFacts) -> bool:
+    """Return whether an outcome that was observed is there no more: history was rewritten, or read in another way."""
+    reverted = known.reverted_s is not None and found.reverted_s is None
+    return reverted or (known.fixed_by is not None and found.fix is None) or len(known.alive) > len(found.alive)
+
+
+def _outcomes(
+    change: LandedChange, found: ChangeFacts, known: RecordedChange, by_index: Sequence[str]
+) -> Iterator[_Observation]:
+    """Yield the outcomes of a change that differ from those that are known."""
+    if found.reverted_s is not None and known.reverted_s != found.reverted_s:
+        first = change.reverted[0]
+        facts: _Facts = {"by": by_index[first.by], "form": str(first.form)}
+        yield _Observation(REVERTED, change.sha, found.reverted_s, facts)
+    if found.fix is not None and (known.fixed_s, known.fixed_by) != (found.fix.at_s, by_index[found.fix.by]):
+        yield _Observation(FIXED, change.sha, found.fix.at_s, {"by": by_index[found.fix.by]})
+    if found.alive and known.alive != found.alive:
+        days = SURVIVAL_DAYS[: len(found.alive)]
+        alive: _Facts = {day_name(day): lines for day, lines in zip(days, found.alive, strict=True)}
+        yield _Observation(LINES, change.sha, found.landed_s + days[-1] * DAY_S, alive)
+
+
+def _of_change(change: LandedChange, found: ChangeFacts, known: RecordedChange) -> Iterator[_Observation]:
     """Yield that a change landed, if it is new, has other marks, or is back after it was gone."""
     stated = found.landed_s, found.agents, found.marks, found.models, found.born
     if not known.is_gone and stated == (known.landed_s, known.agents, known.marks, known.models, known.born):
@@ -141,21 +155,20 @@ def _of_change(change: LandedChange, found: ChangeFacts, known: RecordedChange, 
     names: Mapping[str, tuple[str, ...]] = {"agents": found.agents, "marks": found.marks, "models": found.models}
     facts: _Facts = {name: values for name, values in names.items() if values}
     facts["born"] = found.born
-    if known.is_gone:
-        facts["scans"] = scans  # otherwise it would be the event that is there already
     yield _Observation(LANDED, change.sha, found.landed_s, facts)
 
 
-def _draft(repository: str, observed: _Observation) -> Draft:
+def _draft(repository: str, observed: _Observation, scans: int) -> Draft:
     subject, occurred = f"{GIT}:{repository}:{observed.commit}", datetime.fromtimestamp(observed.at_s, UTC)
-    observation_id = _digest([GIT, observed.event_type, subject, observed.at_s, observed.facts])
+    # with the number of scans, so that what was so before, and then was not, is another event
+    observation_id = _digest([GIT, observed.event_type, subject, observed.at_s, observed.facts, scans])
     data = ObservationRecorded(
         observation_id=observation_id,
         event_type=observed.event_type,
         source=GIT,
         subject=subject,
         occurred=timestamp(occurred),
-        facts=observed.facts,
+        facts=observed.facts or None,
     )
     return VOCABULARY.draft_of(data, id=f"observation:{observation_id}", time=occurred)
 

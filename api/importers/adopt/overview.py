@@ -7,12 +7,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from api.importers.adopt.change_record import record_changes
 from api.importers.adopt.git_changes import FoundRepositories, GitOptions, GitPreview, read_repositories
-from api.importers.adopt.session_record import record_sessions
 from api.importers.adopt.sessions import FoundSessions, SessionsPreview, read_sessions
 from api.progress import OpenProgress
-from api.service.store import EventStore
 from ledger.errors import InvalidQuery
 
 
@@ -65,15 +62,3 @@ def read_all(
             raise
         git = FoundRepositories([], GitPreview())
     return FoundAll(git, read_sessions(session_paths, now, progress, since=options.since))
-
-
-async def record_repositories(found: FoundRepositories, store: EventStore, progress: OpenProgress) -> None:
-    """Record what is new of repositories, and note it in their preview. Errors: those of `EventStore`."""
-    found.preview.recorded, faults = await record_changes(found.repositories, store, progress)
-    found.preview.faults += faults
-
-
-async def record_found_sessions(found: FoundSessions, store: EventStore, now: datetime, progress: OpenProgress) -> None:
-    """Record what is new of sessions, and note it in their preview. Errors: those of `EventStore`."""
-    found.preview.recorded, faults = await record_sessions(found, store, now, progress)
-    found.preview.faults += faults

@@ -11,11 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
-import msgspec
-
 from api.importers.adopt.session_events import describe_session, session_events
 from api.importers.adopt.sessions import FoundSecrets, FoundSessions, RecordedSessions
-from api.importers.batch_append import BATCH_EVENTS, STREAMS_MAX, FileFault, split_batches
+from api.importers.batch_append import STREAMS_MAX, FileFault, append_all
 from api.progress import OpenProgress
 from api.service.evidence import Blob, digest_of
 from api.service.store import EventStore
@@ -36,13 +34,9 @@ PIECE_BYTES: Final = EVIDENCE_BYTES_MAX
 
 _HASHED_BYTES: Final = 1 << 20
 
-_encode = msgspec.json.Encoder().encode
 
-
-async def record_sessions(
-    found: FoundSessions, store: EventStore, now: datetime, progress: OpenProgress
-) -> tuple[RecordedSessions, list[FileFault]]:
-    """Record what is new of sessions; return files that were not recorded, too. Errors: those of `EventStore`."""
+async def record_sessions(found: FoundSessions, store: EventStore, now: datetime, progress: OpenProgress) -> None:
+    """Record what is new of sessions, and note it in their preview. Errors: those of `EventStore`."""
     writer = _SessionWriter(store, now)
     with progress("recording", "sessions") as report:
         for done, session in enumerate(found.sessions, 1):
@@ -50,7 +44,8 @@ async def record_sessions(
             report(done, len(found.sessions))
     if found.scans:
         await store.append([VOCABULARY.draft_of(scan, id=f"scan:{scan.scan_id}") for scan in found.scans])
-    return writer.result, writer.faults
+    found.preview.recorded = writer.result
+    found.preview.faults += writer.faults
 
 
 class _SessionWriter:
@@ -66,7 +61,7 @@ class _SessionWriter:
         """Write what the ledger lacks of a session."""
         found = session_events(session, self._now)
         self.result.unfinished += found.unfinished
-        stored = await self._stored(found.session_id)
+        stored, version = await self._stored(found.session_id)
         before = () if stored is None else stored.files
         try:
             files = [await self._keep(file, before) for file in session.files]
@@ -83,10 +78,9 @@ class _SessionWriter:
         known = await self._known([call.call_id for call, _ in found.calls])
         new = [(call, time) for call, time in found.calls if call.call_id not in known]
         drafts: list[Draft] = [VOCABULARY.draft_of(call, id=f"call:{call.call_id}", time=time) for call, time in new]
-        event_id = f"session:{found.session_id}:{sha256(_encode(described)).hexdigest()[:16]}"
+        event_id = f"session:{found.session_id}:{version + 1}"
         drafts.append(VOCABULARY.draft_of(described, id=event_id))  # the last: without it the session is read again
-        for batch in split_batches(drafts, lambda draft: (1, len(_encode(draft))), BATCH_EVENTS):
-            await self._store.append(batch)
+        await append_all(drafts, self._store)
         self.result.sessions += 1
         self.result.there += len(known)
         self.result.calls += sum(call.tool is not None for call, _ in new)
@@ -96,11 +90,11 @@ class _SessionWriter:
         file = str(session.files[0].path)
         self.faults.append(FileFault(file=file, detail=f"{file} {detail}", advice="Nothing of it was recorded."))
 
-    async def _stored(self, session_id: str) -> SessionRecorded | None:
-        """Return what the ledger has of a session besides its calls."""
+    async def _stored(self, session_id: str) -> tuple[SessionRecorded | None, int]:
+        """Return what the ledger has of a session besides its calls, and how often it was recorded."""
         events = VOCABULARY.events(await self._store.streams([f"session/{session_id}"]))
         last = events[-1].data if events else None
-        return last if isinstance(last, SessionRecorded) else None
+        return last if isinstance(last, SessionRecorded) else None, len(events)
 
     async def _known(self, call_ids: Sequence[str]) -> set[str]:
         """Return those of some calls that the ledger has."""

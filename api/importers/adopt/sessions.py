@@ -1,7 +1,7 @@
 """Read the sessions of coding agents that are on this machine, without a ledger. Nothing of theirs is changed."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
@@ -159,7 +159,7 @@ def read_sessions(
 
     Errors: InvalidQuery, for a path that is not there.
     """
-    found = list(_files_below(paths) if paths else _usual_files(os.environ, Path.home()))
+    found = list(_files_below(paths) if paths else _usual_files())
     preview = SessionsPreview()
     readers = {source.program: source.reader() for source in SOURCES}
     with progress("sessions", "files") as report:
@@ -168,8 +168,7 @@ def read_sessions(
             try:
                 readers[program].read(file, counts)
             except (OSError, msgspec.DecodeError) as error:
-                detail = f"{file} cannot be read: {error}."
-                preview.faults.append(FileFault(file=str(file), detail=detail, advice="Check the file."))
+                preview.faults.append(_unreadable(file, error))
                 continue
             _count_lines(preview, counts)
             report(done, len(found))
@@ -216,16 +215,25 @@ def _files_below(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
                         yield program, file
 
 
-def _usual_files(environment: Mapping[str, str], home: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the session files in the usual places of programs, each once."""
-    seen: set[Path] = set()
+def _places() -> Iterator[tuple[SessionSource, Path, str]]:
+    """Yield the usual folders of programs, each with the pattern of the files in it."""
     for source in SOURCES:
         for variable, default, pattern in source.places:
-            root = Path(environment.get(variable) or home / default)
-            for file in root.glob(pattern):
-                if file.name not in _NO_SESSIONS and not file.is_symlink() and file.resolve() not in seen:
-                    seen.add(file.resolve())
-                    yield source.program, file
+            yield source, Path(os.environ.get(variable) or Path.home() / default), pattern
+
+
+def _usual_files() -> Iterator[tuple[str, Path]]:
+    """Yield the session files in the usual places of programs, each once."""
+    seen: set[Path] = set()
+    for source, folder, pattern in _places():
+        for file in folder.glob(pattern):
+            if file.name not in _NO_SESSIONS and not file.is_symlink() and file.resolve() not in seen:
+                seen.add(file.resolve())
+                yield source.program, file
+
+
+def _unreadable(file: Path, error: Exception) -> FileFault:
+    return FileFault(file=str(file), detail=f"{file} cannot be read: {error}.", advice="Check the file.")
 
 
 def _named_sessions(paths: Sequence[Path], faults: list[FileFault]) -> dict[str, dict[str, datetime]]:
@@ -235,9 +243,7 @@ def _named_sessions(paths: Sequence[Path], faults: list[FileFault]) -> dict[str,
         try:
             named = read_named_sessions(file)
         except OSError as error:
-            faults.append(
-                FileFault(file=str(file), detail=f"{file} cannot be read: {error}.", advice="Check the file.")
-            )
+            faults.append(_unreadable(file, error))
             continue
         for program, sessions in named.items():
             found.setdefault(program, {}).update(sessions)
@@ -246,12 +252,7 @@ def _named_sessions(paths: Sequence[Path], faults: list[FileFault]) -> dict[str,
 
 def _histories(paths: Sequence[Path]) -> Iterator[Path]:
     """Yield the lists of prompts below some folders, or without one those in the usual places."""
-    places = {
-        Path(os.environ.get(variable) or Path.home() / default)
-        for source in SOURCES
-        for variable, default, _ in source.places
-    }
-    for folder in paths or sorted(places):
+    for folder in paths or sorted({folder for _, folder, _ in _places()}):
         if (folder / HISTORY).is_file():
             yield folder / HISTORY
 

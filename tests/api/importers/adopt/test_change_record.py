@@ -12,7 +12,7 @@ from msgspec import structs
 
 from api.client.open_store import open_store
 from api.importers.adopt.change_record import record_changes, repository_id
-from api.importers.adopt.git_changes import ReadRepository, RecordedChanges, change_facts
+from api.importers.adopt.git_changes import FoundRepositories, GitPreview, ReadRepository, RecordedChanges, change_facts
 from api.importers.batch_append import FileFault
 from api.progress import no_progress
 from api.service.changes import ChangesQuery, get_changes
@@ -63,8 +63,11 @@ def read(found: History, branch: str = "main") -> ReadRepository:
 
 def record(ledger: Path, *repositories: ReadRepository) -> tuple[RecordedChanges, list[FileFault]]:
     async def run() -> tuple[RecordedChanges, list[FileFault]]:
+        found = FoundRepositories(list(repositories), GitPreview())
         async with open_store(ledger, None, None) as store:
-            return await record_changes(repositories, store, no_progress)
+            await record_changes(found, store, no_progress)
+        assert found.preview.recorded is not None
+        return found.preview.recorded, found.preview.faults
 
     return asyncio.run(run())
 
@@ -123,6 +126,16 @@ def test_what_history_no_longer_has_counts_nowhere(tmp_path: Path) -> None:
     assert (again.gone, only(ledger).landed) == (50, 12)
 
 
+def test_outcomes_that_history_no_longer_has_are_withdrawn(tmp_path: Path) -> None:
+    """Change 5 takes back change 2, and change 3 repairs change 1: without these two, both are kept."""
+    ledger, whole = tmp_path / "t.db", history(CHANGES)
+    without = history([*CHANGES[:3], *(change(number) for number in range(100, 130))])
+    for found in (whole, without, whole, without, whole):
+        record(ledger, read(found))
+        assert only(ledger).agents == expected(found)
+        assert record(ledger, read(found))[0] == RecordedChanges(unchanged=1)
+
+
 def test_other_marks_replace_those_before(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     record(ledger, read(history(CHANGES)))
@@ -130,6 +143,9 @@ def test_other_marks_replace_those_before(tmp_path: Path) -> None:
     recorded, _ = record(ledger, read(history(marked)))
     assert (recorded.changes, recorded.outcomes) == (60, 0)
     assert [figures.agent for figures in only(ledger).agents] == ["mine"]
+    record(ledger, read(history(CHANGES)))
+    assert only(ledger).agents == expected(history(CHANGES))
+    assert record(ledger, read(history(CHANGES)))[0].unchanged == 1
 
 
 def test_a_main_line_is_a_repository_and_a_branch(tmp_path: Path) -> None:

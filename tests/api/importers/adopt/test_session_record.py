@@ -61,9 +61,10 @@ def write(file: Path, lines: Sequence[str], tail: str = "") -> Path:
 def record(ledger: Path, *paths: Path, now: datetime = NOW) -> RecordedSessions:
     async def run() -> RecordedSessions:
         async with open_store(ledger, None, None) as store:
-            recorded, faults = await record_sessions(found, store, now, no_progress)
-            assert not faults
-            return recorded
+            await record_sessions(found, store, now, no_progress)
+            assert not found.preview.faults
+            assert found.preview.recorded is not None
+            return found.preview.recorded
 
     found = read_sessions(paths, now, no_progress)
     return asyncio.run(run())
