@@ -1,7 +1,8 @@
-"""Use case of changes: the outcomes of the recorded changes of repositories, by agent."""
+"""Use case of changes: the outcomes of the recorded changes and pull requests of repositories, by agent."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta, structs
@@ -12,8 +13,15 @@ from api.service.unknown_names import find_unknown_names
 from ledger.threads import run_on_thread
 from projections.changes.change_index import ChangeIndex, RepositoryState
 from projections.changes.outcomes import outcomes_by_agent
+from projections.changes.requests import request_outcomes
 from projections.shared_params import Since
-from tallystick.shapes.changes import ChangesAnswer, RepositoryOutcomes
+from tallystick.shapes.changes import (
+    ChangeOutcomes,
+    ChangesAnswer,
+    RepositoryOutcomes,
+    RepositoryRequests,
+    RequestOutcomes,
+)
 
 
 class ChangesQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,26 +33,38 @@ class ChangesQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("/changes", "changes")
 async def get_changes(view: View, params: ChangesQuery) -> ChangesAnswer:
-    """Return the outcomes of recorded changes by agent: kept, reverted and fixed, and lines that are alive."""
+    """Return the outcomes of recorded changes and pull requests by agent."""
     projection, position = await view.at(ChangeIndex)
-    repositories = await run_on_thread(_describe_all, projection.copy(), params)
-    known = {figures.agent for repository in repositories for figures in repository.agents}
+    repositories, requests = await run_on_thread(_describe_all, projection.copy(), params)
+    known = {figures.agent for one in repositories for figures in one.agents}
+    known |= {figures.agent for one in requests for figures in one.agents}
     if params.agent is not None:
-        repositories = [_of_agent(repository, params.agent) for repository in repositories]
+        repositories = [structs.replace(one, agents=_of_agent(one.agents, params.agent)) for one in repositories]
+        requests = [structs.replace(one, agents=_of_agent(one.agents, params.agent)) for one in requests]
     unknown = tuple(find_unknown_names({"agent": params.agent}, {"agent": known}) or ())
-    return ChangesAnswer(repositories=repositories, as_of=await view.dated(position), unknown_names=unknown)
+    dated = await view.dated(position)
+    return ChangesAnswer(repositories=repositories, requests=requests, as_of=dated, unknown_names=unknown)
 
 
-def _of_agent(found: RepositoryOutcomes, agent: str) -> RepositoryOutcomes:
-    return structs.replace(found, agents=[figures for figures in found.agents if figures.agent == agent])
+_Figures = TypeVar("_Figures", ChangeOutcomes, RequestOutcomes)
 
 
-def _describe_all(index: ChangeIndex, params: ChangesQuery) -> list[RepositoryOutcomes]:
-    return [_describe(state, params) for state in index.repositories() if state.through_s]
+def _of_agent(figures: Iterable[_Figures], agent: str) -> list[_Figures]:
+    return [one for one in figures if one.agent == agent]
 
 
-def _describe(state: RepositoryState, params: ChangesQuery) -> RepositoryOutcomes:
+def _describe_all(
+    index: ChangeIndex, params: ChangesQuery
+) -> tuple[list[RepositoryOutcomes], list[RepositoryRequests]]:
     since_s = 0 if params.since is None else params.since.timestamp()
+    states = index.repositories()
+    return (
+        [_describe(state, since_s) for state in states if state.through_s],
+        [_describe_requests(state, since_s) for state in states if state.requests_through_s],
+    )
+
+
+def _describe(state: RepositoryState, since_s: float) -> RepositoryOutcomes:
     facts = [one for one in state.facts() if since_s <= one.landed_s <= state.through_s]
     agents = outcomes_by_agent(facts, state.through_s)
     return RepositoryOutcomes(
@@ -55,4 +75,15 @@ def _describe(state: RepositoryState, params: ChangesQuery) -> RepositoryOutcome
         seen_through=datetime.fromtimestamp(state.through_s, UTC),
         agents=list(agents),
         gone=sum(change.is_gone for change in state.changes.values()),
+    )
+
+
+def _describe_requests(state: RepositoryState, since_s: float) -> RepositoryRequests:
+    through_s = state.requests_through_s
+    facts = [one.facts() for one in state.requests.values() if since_s <= one.created_s <= through_s]
+    return RepositoryRequests(
+        repository=state.repository,
+        requests=len(facts),
+        seen_through=datetime.fromtimestamp(through_s, UTC),
+        agents=list(request_outcomes(facts, through_s)),
     )

@@ -7,7 +7,7 @@ the branch as it is now. Skipped, neutral, cancelled and missing checks are no e
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -20,16 +20,22 @@ from instruments.git.agents import Mark, OwnRule, marks_of_account
 Checks = Literal["green", "red", "flaky", "none"]
 """green: every check succeeded, and there is one; red: one failed; flaky: one failed, and succeeded when repeated."""
 
+CheckResult = Literal["succeeded", "failed", "flaky", "other"]
+"""The result of one check: flaky failed, and succeeded when repeated; other is no evidence."""
+
 Review = Literal["approved", "changes_requested", "none"]
 
 FIELDS: Final = (
-    "number,state,author,headRefName,createdAt,closedAt,mergedAt,updatedAt,mergeCommit,reviewDecision,statusCheckRollup"
+    "number,state,author,headRefName,headRefOid,createdAt,closedAt,mergedAt,updatedAt,mergeCommit,reviewDecision,"
+    "statusCheckRollup"
 )
 """What `gh pr list --json` must be asked for."""
 
 _ADVICE = f"Make it with: gh pr list --state all --limit 100000 --json {FIELDS}."
 _CSV_COLUMNS = ("agent", "created_at", "closed_at", "merged_at")
 _FAILED = {"failure", "timed_out", "startup_failure", "error"}
+_WORSE: Sequence[CheckResult] = ("succeeded", "flaky", "other", "failed")
+_COMBINED: Mapping[CheckResult, Checks] = {"succeeded": "green", "flaky": "flaky", "other": "none", "failed": "red"}
 _REVIEWS: Mapping[str, Review] = {"APPROVED": "approved", "CHANGES_REQUESTED": "changes_requested"}
 _Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
@@ -39,16 +45,24 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     number: int | None
     marks: tuple[Mark, ...]
-    created_s: float
-    closed_s: float | None
+    created_s: int
+    closed_s: int | None
     """When it was closed without a merge."""
-    merged_s: float | None
-    seen_s: float
+    merged_s: int | None
+    seen_s: int
     """The newest time that is known of it."""
+    head_sha: str | None
+    """The last commit of its branch."""
     merge_sha: str | None
     """The change that it landed as."""
     review: Review | None
-    checks: Checks | None
+    checks: Mapping[str, CheckResult] | None
+    """The result of each check, by its name; None if the list has none of any request."""
+
+    @property
+    def result(self) -> Checks | None:
+        """The result of its checks together; None if the list does not have it."""
+        return None if self.checks is None else combine_checks(self.checks.values())
 
 
 class ForgeCheck(msgspec.Struct, frozen=True):
@@ -74,6 +88,7 @@ class _Commit(msgspec.Struct, frozen=True):
 
 class _Branch(msgspec.Struct, frozen=True):
     ref: str | None = None
+    sha: str | None = None
 
 
 class _GhRequest(msgspec.Struct, frozen=True, rename="camel"):
@@ -84,6 +99,7 @@ class _GhRequest(msgspec.Struct, frozen=True, rename="camel"):
     number: int | None = None
     author: _Account | None = None
     head_ref_name: str = ""
+    head_ref_oid: str | None = None
     merge_commit: _Commit | None = None
     review_decision: str | None = None
     status_check_rollup: list[ForgeCheck] | None = None
@@ -157,9 +173,10 @@ def _from_gh(found: _GhRequest, rules: Mapping[str, OwnRule]) -> PullRequest:
         number=found.number,
         marks=_marks(found.author, found.head_ref_name, rules),
         **_times(found),
+        head_sha=found.head_ref_oid,
         merge_sha=None if found.merge_commit is None else found.merge_commit.oid,
         review=review,
-        checks=None if checks is None else checks_of(checks, ended),
+        checks=None if checks is None else check_results(checks, ended),
     )
 
 
@@ -172,6 +189,7 @@ def _from_rest(found: _RestRequest, rules: Mapping[str, OwnRule]) -> PullRequest
         number=found.iid if is_gitlab else found.number,
         marks=_marks(found.author if is_gitlab else found.user, branch or "", rules),
         **_times(found),
+        head_sha=found.sha if is_gitlab or found.head is None else found.head.sha,
         merge_sha=None if found.merged_at is None else merged,
         review=None,
         checks=None,
@@ -181,30 +199,47 @@ def _from_rest(found: _RestRequest, rules: Mapping[str, OwnRule]) -> PullRequest
 def _times(found: _GhRequest | _RestRequest) -> dict[str, Any]:
     times = [found.created_at, found.closed_at, found.merged_at, found.updated_at]
     return {
-        "created_s": found.created_at.timestamp(),
+        "created_s": _seconds(found.created_at),
         "merged_s": _seconds(found.merged_at),
         "closed_s": _seconds(found.closed_at) if found.merged_at is None else None,
-        "seen_s": max(time.timestamp() for time in times if time is not None),
+        "seen_s": max(int(time.timestamp()) for time in times if time is not None),
     }
 
 
-def _seconds(time: datetime | None) -> float | None:
-    return None if time is None else time.timestamp()
+def _seconds(time: datetime | None) -> int | None:
+    return None if time is None else int(time.timestamp())
 
 
-def checks_of(checks: Sequence[ForgeCheck], ended: datetime | None) -> Checks:
-    """Return the result of some checks: of each name all attempts, as far as they ended before the request did."""
-    by_name: dict[str, list[str]] = {}
+def check_results(checks: Sequence[ForgeCheck], ended: datetime | None) -> Mapping[str, CheckResult]:
+    """Return the result of each check by its name: all attempts, as far as they ended before the request did.
+
+    Checks of the same name in several workflows are one, with the worst of their results.
+    """
+    by_name: dict[tuple[str, str], list[str]] = {}
     for check in sorted(checks, key=lambda check: check.completed or check.started or datetime.max.replace(tzinfo=UTC)):
         if ended is None or (check.completed or check.started or ended) <= ended:
-            name = f"{check.workflow_name or ''}/{check.name or check.context or ''}"
-            by_name.setdefault(name, []).append((check.conclusion or check.state or "").lower())
-    last = {name: results[-1] for name, results in by_name.items()}
-    if any(result in _FAILED for result in last.values()):
-        return "red"
-    if not last or any(result != "success" for result in last.values()):
-        return "none"
-    return "flaky" if any(result in _FAILED for results in by_name.values() for result in results) else "green"
+            name = check.name or check.context or ""
+            by_name.setdefault((name, check.workflow_name or ""), []).append(
+                (check.conclusion or check.state or "").lower()
+            )
+    found: dict[str, CheckResult] = {}
+    for (name, _), results in by_name.items():
+        worst: Sequence[CheckResult] = [found.get(name, "succeeded"), _of_attempts(results)]
+        found[name] = max(worst, key=_WORSE.index)
+    return found
+
+
+def _of_attempts(results: Sequence[str]) -> CheckResult:
+    if results[-1] in _FAILED:
+        return "failed"
+    if results[-1] != "success":
+        return "other"
+    return "flaky" if any(result in _FAILED for result in results) else "succeeded"
+
+
+def combine_checks(results: Collection[CheckResult]) -> Checks:
+    """Return the result of some checks together."""
+    return _COMBINED[max(results, key=_WORSE.index)] if results else "none"
 
 
 def _marks(account: _Account | None, branch: str, rules: Mapping[str, OwnRule]) -> tuple[Mark, ...]:
@@ -229,17 +264,18 @@ def _read_csv(file: Path, data: bytes) -> Iterable[PullRequest]:
             closed_s=closed if merged is None else None,
             merged_s=merged,
             seen_s=max(time for time in (created, closed, merged) if time is not None),
+            head_sha=None,
             merge_sha=None,
             review=None,
             checks=None,
         )
 
 
-def _csv_time(file: Path, place: int, name: str, text: str | None) -> float | None:
+def _csv_time(file: Path, place: int, name: str, text: str | None) -> int | None:
     if not text:
         return None
     try:
-        return msgspec.convert(text, _Time).timestamp()
+        return _seconds(msgspec.convert(text, _Time))
     except msgspec.ValidationError:
         detail = f"{file}: line {place}: {name} {text!r} is not a time."
         raise SourceUnreadable(detail, "Write 2026-02-05T14:30:00Z.") from None

@@ -1,4 +1,4 @@
-"""The changes projection: what was observed of the changes of repositories' main lines, and through when."""
+"""The changes projection: what was observed of repositories' changes and pull requests, and through when."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -9,7 +9,8 @@ import msgspec
 from events.envelope import EventFacts
 from events.observation import ObservationRecorded, ObservationScanned
 from events.payload import Payload
-from projections.changes.outcomes import SURVIVAL_DAYS, ChangeFacts, Fix
+from projections.changes.outcomes import SURVIVAL_DAYS, ChangeFacts, Fix, join_agents
+from projections.changes.recorded_requests import FORGE, RecordedRequest, names_of, observe_request
 from projections.projection import Projection
 from projections.saved_state import Part, keyed
 
@@ -18,6 +19,11 @@ GIT: Final = "git"
 
 LANDED, REVERTED, FIXED, LINES = "git.landed", "git.reverted", "git.fixed", "git.lines_alive"
 GONE, WITHDRAWN = "git.gone", "git.outcomes_withdrawn"
+
+REQUEST: Final = "pr"
+"""What the subjects of observations of pull requests begin with."""
+
+_KINDS: Final = {GIT: GIT, FORGE: REQUEST}
 
 
 class RecordedChange(msgspec.Struct, kw_only=True):
@@ -45,33 +51,45 @@ class RepositoryState(msgspec.Struct, kw_only=True):
     through_s: int = 0
     changes: dict[str, RecordedChange] = {}
     """By commit, in the order in which they landed."""
+    requests: dict[str, RecordedRequest] = {}
+    """Pull requests by number, in the order in which they were observed first."""
+    request_scans: int = 0
+    requests_through_s: int = 0
+    """Through when it is known how requests ended; 0: no list of all was read."""
 
     def facts(self) -> list[ChangeFacts]:
-        """Return what is known of each change that the main line has."""
+        """Return what is known of each change that the main line has. A request that landed it is a mark on it."""
+        requests = {request.commit: request for request in self.requests.values() if request.commit is not None}
         numbers: dict[str, int] = {}
         return [
-            ChangeFacts(
-                agents=change.agents,
-                marks=change.marks,
-                models=change.models,
-                landed_s=change.landed_s,
-                born=change.born,
-                reverted_s=change.reverted_s,
-                fix=None
-                if change.fixed_s is None or change.fixed_by is None
-                else Fix(change.fixed_s, numbers.setdefault(change.fixed_by, len(numbers))),
-                alive=change.alive,
-            )
-            for change in self.changes.values()
+            _facts(change, requests.get(commit), numbers)
+            for commit, change in self.changes.items()
             if not change.is_gone
         ]
+
+
+def _facts(change: RecordedChange, request: RecordedRequest | None, numbers: dict[str, int]) -> ChangeFacts:
+    requested = () if request is None else request.agents
+    fix = None
+    if change.fixed_s is not None and change.fixed_by is not None:
+        fix = Fix(change.fixed_s, numbers.setdefault(change.fixed_by, len(numbers)))
+    return ChangeFacts(
+        agents=join_agents(change.agents, requested),
+        marks=tuple(dict.fromkeys([*change.marks, "request"])) if requested else change.marks,
+        models=change.models,
+        landed_s=change.landed_s,
+        born=change.born,
+        reverted_s=change.reverted_s,
+        fix=fix,
+        alive=change.alive,
+    )
 
 
 class ChangeIndex(Projection):
     """Every repository whose changes were observed."""
 
     name: ClassVar[str] = "changes"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Payload], ...]] = (ObservationRecorded, ObservationScanned)
 
     parts: ClassVar[Mapping[str, Part]] = {"repositories": keyed("_repositories", RepositoryState, "repository")}
@@ -85,14 +103,22 @@ class ChangeIndex(Projection):
 
     def add(self, data: Payload) -> None:
         """Add what an event says."""
-        if isinstance(data, ObservationScanned) and data.source == GIT:
+        if isinstance(data, ObservationScanned) and data.source in _KINDS:
             state = self._state(data.scope)
-            state.head, state.scans, state.through_s = data.head, state.scans + 1, seconds_of(data.through)
-        elif isinstance(data, ObservationRecorded) and data.source == GIT and data.subject is not None:
+            if data.source == GIT:
+                state.head, state.scans, state.through_s = data.head, state.scans + 1, seconds_of(data.through)
+            else:
+                state.request_scans, state.requests_through_s = state.request_scans + 1, seconds_of(data.through)
+        elif isinstance(data, ObservationRecorded) and data.source in _KINDS and data.subject is not None:
             kind, _, rest = data.subject.partition(":")
-            repository, _, commit = rest.partition(":")
-            if kind == GIT and commit and data.occurred is not None:
-                _observe(self._state(repository).changes, commit, data, seconds_of(data.occurred))
+            repository, _, name = rest.partition(":")
+            if kind != _KINDS[data.source] or not name or data.occurred is None:
+                return
+            state, at_s = self._state(repository), seconds_of(data.occurred)
+            if kind == GIT:
+                _observe(state.changes, name, data, at_s)
+            else:
+                observe_request(state.requests, name, data, at_s)
 
     def _state(self, repository: str) -> RepositoryState:
         return self._repositories.setdefault(repository, RepositoryState(repository=repository))
@@ -113,6 +139,7 @@ class ChangeIndex(Projection):
         return {
             "repositories": len(self._repositories),
             "changes": sum(len(one.changes) for one in self.repositories()),
+            "requests": sum(len(one.requests) for one in self.repositories()),
         }
 
 
@@ -122,7 +149,7 @@ def _observe(changes: dict[str, RecordedChange], commit: str, data: ObservationR
     if data.event_type == LANDED:
         change = changes.setdefault(commit, RecordedChange(landed_s=at_s))
         change.landed_s, change.is_gone = at_s, False
-        change.agents, change.marks, change.models = (_names(facts, name) for name in ("agents", "marks", "models"))
+        change.agents, change.marks, change.models = (names_of(facts, name) for name in ("agents", "marks", "models"))
         change.born = _count(facts, "born") or 0
     elif change is None:
         return
@@ -140,11 +167,6 @@ def _observe(changes: dict[str, RecordedChange], commit: str, data: ObservationR
         change.alive = ()
     elif data.event_type == GONE:
         change.is_gone = True
-
-
-def _names(facts: Mapping[str, str | int | tuple[str, ...]], name: str) -> tuple[str, ...]:
-    value = facts.get(name, ())
-    return value if isinstance(value, tuple) else ()
 
 
 def _count(facts: Mapping[str, str | int | tuple[str, ...]], name: str) -> int | None:

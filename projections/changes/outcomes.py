@@ -35,6 +35,9 @@ BORN_LINES_MAX: Final = 3_000
 """A change with more lines is left out: one such change would be the figure."""
 
 UNMARKED: Final = "unmarked"
+ROBOT: Final = "robot"
+"""A program that is no agent: it counts only where no agent is named."""
+
 DAY_S: Final = 86_400
 _REVERTED, _FIXED = 1, 2
 
@@ -88,6 +91,12 @@ class ChangeFacts(msgspec.Struct, frozen=True):
     def was_reverted_by(self, days: int) -> bool:
         """Return whether it was taken back by this age."""
         return self.reverted_s is not None and self.reverted_s <= self.landed_s + days * DAY_S
+
+
+def join_agents(*named: Iterable[str]) -> tuple[str, ...]:
+    """Return the agents that several sources name, by name; a robot only if there is no agent."""
+    agents = sorted({agent for some in named for agent in some})
+    return tuple(agent for agent in agents if agent != ROBOT) or tuple(agents)
 
 
 def outcomes_by_agent(changes: Iterable[ChangeFacts], watermark_s: int) -> Sequence[ChangeOutcomes]:

@@ -26,20 +26,20 @@ class RequestFacts(msgspec.Struct, frozen=True):
 
     agents: tuple[str, ...]
     marks: tuple[str, ...]
-    created_s: float
-    closed_s: float | None
+    created_s: int
+    closed_s: int | None
     """When it was closed without a merge."""
-    merged_s: float | None
+    merged_s: int | None
     review: str | None
     checks: str | None
 
 
-def request_outcomes(requests: Iterable[RequestFacts], watermark_s: float) -> Sequence[RequestOutcomes]:
+def request_outcomes(requests: Iterable[RequestFacts], watermark_s: int) -> Sequence[RequestOutcomes]:
     """Return the outcomes of each agent's requests, agents with most first, and unmarked ones last."""
     return [_outcomes(agent, made, watermark_s) for agent, made in by_agent(requests)]
 
 
-def _outcomes(agent: str, requests: Sequence[RequestFacts], watermark_s: float) -> RequestOutcomes:
+def _outcomes(agent: str, requests: Sequence[RequestFacts], watermark_s: int) -> RequestOutcomes:
     merged = sum(request.merged_s is not None for request in requests)
     closed = sum(request.closed_s is not None for request in requests)
     ended = [request for request in requests if request.merged_s is not None or request.closed_s is not None]
@@ -62,10 +62,10 @@ def _known(values: Iterable[str | None]) -> dict[str, int] | None:
     return dict(counts.most_common()) or None
 
 
-def _ended_by(days: int, cause: int, requests: Sequence[RequestFacts], watermark_s: float) -> EndedByDay:
+def _ended_by(days: int, cause: int, requests: Sequence[RequestFacts], watermark_s: int) -> EndedByDay:
     at_s = days * DAY_S
     ends = [_end(request, watermark_s) for request in requests]
-    time_s = [int(end_s - request.created_s) for (end_s, _), request in zip(ends, requests, strict=True)]
+    time_s = [end_s - request.created_s for (end_s, _), request in zip(ends, requests, strict=True)]
     aged = [request.created_s + at_s <= watermark_s for request in requests]
     ended = [time <= at_s and found == cause for time, (_, found) in zip(time_s, ends, strict=True)]
     estimate = incidence(np.array(time_s, np.int64), np.array([found for _, found in ends], np.int8), cause, at_s)
@@ -76,7 +76,7 @@ def _ended_by(days: int, cause: int, requests: Sequence[RequestFacts], watermark
     )
 
 
-def _end(request: RequestFacts, watermark_s: float) -> tuple[float, int]:
+def _end(request: RequestFacts, watermark_s: int) -> tuple[int, int]:
     """Return when a request ended, or the watermark; and how."""
     if request.merged_s is not None:
         return request.merged_s, _MERGED

@@ -105,36 +105,6 @@ class ChangeOutcomes(msgspec.Struct, frozen=True, kw_only=True):
     """Lines that exist after 14, 30 and 90 days."""
 
 
-class RepositoryOutcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """The recorded changes of a repository's main line, and their outcomes."""
-
-    repository: str
-    """Its id: a digest of its first commit and of the branch's name."""
-    head: str
-    """The newest commit that was read."""
-    landed: int
-    """How many changes landed in the time that figures are about."""
-    since: datetime | None
-    """When the first of them landed, UTC; None without any."""
-    seen_through: datetime
-    """When the newest change landed, UTC: outcomes are known until then."""
-    agents: list[ChangeOutcomes]
-    """The figures, by agent."""
-    gone: int
-    """Changes that were recorded, and that the main line no longer has: they count nowhere."""
-
-
-class ChangesAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The recorded repositories."""
-
-    repositories: list[RepositoryOutcomes]
-    """The repositories, in the order in which they were recorded first."""
-    as_of: AsOf
-    """The position as of which the answer is."""
-    unknown_names: tuple[UnknownName, ...] = ()
-    """The agent that was asked for, if nothing recorded has it."""
-
-
 class EndedByDay(msgspec.Struct, frozen=True, kw_only=True):
     """How many requests were merged, or closed without a merge, by an age."""
 
@@ -169,3 +139,48 @@ class RequestOutcomes(msgspec.Struct, frozen=True, kw_only=True):
     """The result of reviews: approved, changes_requested, none; None if the list does not have it."""
     checks: dict[str, int] | None
     """The checks of merged and closed requests: green, red, flaky, none; None if the list does not have them."""
+
+
+class RepositoryRequests(msgspec.Struct, frozen=True, kw_only=True):
+    """The recorded pull requests of a repository, and their outcomes."""
+
+    repository: str
+    """Its id: a digest of its first commit and of the branch's name."""
+    requests: int
+    """How many there are in the time that figures are about."""
+    seen_through: datetime
+    """Through when it is known how they ended, UTC: when a list of all of them was made."""
+    agents: list[RequestOutcomes]
+    """The figures, by agent."""
+
+
+class RepositoryOutcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """The recorded changes of a repository's main line, and their outcomes."""
+
+    repository: str
+    """Its id: a digest of its first commit and of the branch's name."""
+    head: str
+    """The newest commit that was read."""
+    landed: int
+    """How many changes landed in the time that figures are about."""
+    since: datetime | None
+    """When the first of them landed, UTC; None without any."""
+    seen_through: datetime
+    """When the newest change landed, UTC: outcomes are known until then."""
+    agents: list[ChangeOutcomes]
+    """The figures, by agent."""
+    gone: int
+    """Changes that were recorded, and that the main line no longer has: they count nowhere."""
+
+
+class ChangesAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The recorded repositories."""
+
+    repositories: list[RepositoryOutcomes]
+    """The repositories, in the order in which they were recorded first."""
+    requests: list[RepositoryRequests]
+    """The repositories of which a list of all pull requests was recorded."""
+    as_of: AsOf
+    """The position as of which the answer is."""
+    unknown_names: tuple[UnknownName, ...] = ()
+    """The agent that was asked for, if nothing recorded has it."""

@@ -91,7 +91,7 @@ def git(
     show(target, preview, print_git_preview, code=code)
 
 
-@verb(ledger=False)
+@verb(server=True)
 def pulls(
     target: LedgerTarget,
     files: Annotated[list[Path], argument("Lists of pull requests.", "FILE...")],
@@ -105,23 +105,30 @@ def pulls(
     ] = None,
     agent: Agent = None,
     rules: Rules = None,
+    record: Record = False,
 ) -> None:
     """Show the outcomes of pull requests, by agent.
 
     A list is what `gh pr list --json FIELDS`, or the REST interface of GitHub or GitLab prints, or CSV with agent,
     created_at, closed_at and merged_at. Agents are known by the account that opened a request, and by its branch.
-    Nothing is written, and no forge is asked.
+    No forge is asked, and nothing is written without --record. With it, every request with a number is recorded,
+    known by its --repository. What a list does not show is taken as not happened only if it has all requests: it
+    lacks none that is recorded, and is not as long as one page of a forge, unless --seen-through is stated.
 
     Example: tallystick adopt pulls pulls.json --repository .
     """
     from api.cli.render.adopt import print_request_preview
     from api.importers.adopt.pull_requests import preview_requests
+    from api.importers.adopt.request_record import check_repository, record_requests
     from api.parameters import parse_instant
 
     through = None if seen_through is None else parse_instant("seen_through", seen_through, end=True)
     options = _options(since, agent, rules)
-    preview = preview_requests(files, options, show_progress, seen_through=through, repository=repository)
-    show(target, preview, print_request_preview)
+    found = preview_requests(files, options, show_progress, seen_through=through, repository=repository)
+    if record:
+        read = check_repository(found)
+        use_store(target, lambda store: record_requests(found, read, store))
+    show(target, found.preview, print_request_preview)
 
 
 @verb(server=True)

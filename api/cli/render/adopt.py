@@ -1,6 +1,6 @@
 """Print what was found in what people have already."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -8,9 +8,16 @@ from rich.console import Console
 from api.cli.output import make_table, open_console, print_note
 from api.cli.table import FittedTable
 from api.importers.adopt.git_changes import GitPreview, RepositoryChanges
-from api.importers.adopt.pull_requests import RequestPreview
+from api.importers.adopt.pull_requests import RecordedRequests, RequestPreview
 from api.text_format import format_count, format_figure, format_interval, format_time, one_line, pluralize
-from tallystick.shapes.changes import ChangeOutcomes, ChangesAnswer, KeptShares, RepositoryOutcomes, RequestOutcomes
+from tallystick.shapes.changes import (
+    ChangeOutcomes,
+    ChangesAnswer,
+    KeptShares,
+    RepositoryOutcomes,
+    RepositoryRequests,
+    RequestOutcomes,
+)
 
 AGENTS_MAX = 20
 """Agents that are printed; --json has all."""
@@ -38,12 +45,15 @@ def print_git_preview(preview: GitPreview) -> None:
 def print_recorded_changes(answer: ChangesAnswer) -> None:
     """Print the figures of each repository that was recorded."""
     console = open_console()
-    if not answer.repositories:
+    if not answer.repositories and not answer.requests:
         print_note("No change was recorded: tallystick adopt git --record")
     for repository in answer.repositories:
         gone = pluralize(repository.gone, "change")
         caveats = [f"{gone} that history no longer has: left out."] if repository.gone else []
         _print_figures(console, f"Repository {repository.repository}", repository, caveats)
+        console.print()
+    for found in answer.requests:
+        _print_requests(console, f"Repository {found.repository}: ", found, ())
         console.print()
 
 
@@ -155,21 +165,42 @@ def _so_far(figures: ChangeOutcomes) -> str:
 def print_request_preview(preview: RequestPreview) -> None:
     """Print the figures of requests, and of the changes that they landed."""
     console = open_console()
-    console.print(pluralize(preview.requests, "pull request"), style="bold")
-    if preview.agents:
-        console.print(_request_table(preview.agents))
-        for figures in preview.agents:
+    _print_requests(console, "", preview, preview.caveats)
+    for repository in preview.repositories:
+        console.print()
+        _print_repository(console, repository)
+    if preview.recorded is not None:
+        for line in _recorded_requests(preview.recorded):
+            console.print(line, soft_wrap=True)
+
+
+def _print_requests(
+    console: Console, name: str, found: RequestPreview | RepositoryRequests, caveats: Iterable[str]
+) -> None:
+    console.print(f"{name}{pluralize(found.requests, 'pull request')}", style="bold")
+    if found.agents:
+        console.print(_request_table(found.agents))
+        for figures in found.agents:
             marks = {kind: count for kind, count in figures.recognised_by.items() if kind != "stated"}
             known = (("recognised by", marks), ("reviews", figures.reviews), ("checks", figures.checks))
             parts = [f"{label} {_counts(counts)}" for label, counts in known if counts]
             if parts:
                 console.print(f"{one_line(figures.agent)}: {'; '.join(parts)}.", soft_wrap=True)
-    for caveat in preview.caveats:
+    for caveat in caveats:
         console.print(caveat, style="dim", soft_wrap=True)
-    console.print(f"Seen through {format_time(preview.seen_through)} UTC.", style="dim")
-    for repository in preview.repositories:
-        console.print()
-        _print_repository(console, repository)
+    console.print(f"Seen through {format_time(found.seen_through)} UTC.", style="dim")
+
+
+def _recorded_requests(recorded: RecordedRequests) -> Iterator[str]:
+    yield f"Recorded: {pluralize(recorded.requests, 'request')}, {pluralize(recorded.outcomes, 'outcome')}."
+    if recorded.without_number:
+        yield f"Not recorded: {pluralize(recorded.without_number, 'request')} without a number."
+    if recorded.missing:
+        missing = pluralize(recorded.missing, "request")
+        yield f"The lists lack {missing} of the ledger: what they do not show is not known."
+    elif not recorded.is_whole and recorded.without_number < recorded.listed:
+        listed = pluralize(recorded.listed, "request")
+        yield f"{listed} may be one page of several: if these are all, say when they were listed with --seen-through."
 
 
 def _request_table(agents: Sequence[RequestOutcomes]) -> FittedTable:

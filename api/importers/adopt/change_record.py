@@ -5,19 +5,15 @@ does not show did not happen until then.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Final, NamedTuple
-
-import msgspec
+from typing import Final
 
 from api.importers.adopt.git_changes import FoundRepositories, ReadRepository, RecordedChanges, change_facts
+from api.importers.adopt.observations import Facts, Observed, observation, read_observed, scan
 from api.importers.batch_append import FileFault, append_all
 from api.progress import OpenProgress
 from api.service.store import EventStore
-from events.envelope import Draft, timestamp
-from events.observation import ObservationRecorded, ObservationScanned
-from events.registry import VOCABULARY
+from events.envelope import Draft
 from instruments.git.history import LandedChange
 from projections.changes.change_index import (
     FIXED,
@@ -37,28 +33,12 @@ from projections.changes.outcomes import DAY_S, SURVIVAL_DAYS, ChangeFacts
 READER: Final = 1
 """The version of what reads changes: increase it if the same history gives other observations."""
 
-_ID_CHARS: Final = 32
 _NEW: Final = RecordedChange(landed_s=0)
-
-_encode = msgspec.json.Encoder(order="sorted").encode
-_Facts = dict[str, str | int | tuple[str, ...]]
-
-
-class _Observation(NamedTuple):
-    """What was observed of a change."""
-
-    event_type: str
-    commit: str
-    at_s: int
-    facts: _Facts
 
 
 async def record_changes(found: FoundRepositories, store: EventStore, progress: OpenProgress) -> None:
     """Record what is new of repositories, and note it in their preview. Errors: those of `EventStore`."""
-    result, index = RecordedChanges(), ChangeIndex()
-    if found.repositories:
-        async for page in store.pages(VOCABULARY.names_of(ObservationRecorded, ObservationScanned)):
-            index.fold(VOCABULARY.facts(page))
+    result, index = RecordedChanges(), await read_observed(store) if found.repositories else ChangeIndex()
     with progress("recording", "repositories") as report:
         for done, read in enumerate(found.repositories, 1):
             if read.history.is_shallow:
@@ -88,41 +68,38 @@ def _drafts(read: ReadRepository, index: ChangeIndex, result: RecordedChanges) -
         result.changes += observed.event_type == LANDED
         result.gone += observed.event_type == GONE
         result.outcomes += observed.event_type in {REVERTED, FIXED, LINES}
-        yield _draft(repository, observed, state.scans)
+        yield observation(GIT, observed._replace(subject=f"{GIT}:{repository}:{observed.subject}"), state.scans)
     here = {change.sha for change in history.changes}
     gone = sum(sha not in here for sha in state.changes)
     if observations or state.head != history.head:
-        through = datetime.fromtimestamp(history.watermark_s, UTC)
-        scan_id = _digest([GIT, repository, history.head, state.scans])
-        scanned = ObservationScanned(
-            scan_id=scan_id,
-            source=GIT,
-            scope=repository,
-            through=timestamp(through),
-            head=history.head,
+        yield scan(
+            GIT,
+            repository,
+            history.watermark_s,
+            history.head,
             reader=READER,
             subjects=len(history.changes),
             gone=gone,
+            scans=state.scans,
         )
-        yield VOCABULARY.draft_of(scanned, id=f"scan:{scan_id}", time=through)
 
 
 def _observations(
     changes: Sequence[LandedChange], facts: Sequence[ChangeFacts], state: RepositoryState
-) -> Iterator[_Observation]:
+) -> Iterator[Observed]:
     """Yield what differs from what was observed before, change by change."""
     by_index = [change.sha for change in changes]
     for change, found in zip(changes, facts, strict=True):
         known = state.changes.get(change.sha, _NEW)
         yield from _of_change(change, found, known)
         if _has_lost(known, found):
-            yield _Observation(WITHDRAWN, change.sha, changes[-1].landed_s, {})
+            yield Observed(WITHDRAWN, change.sha, changes[-1].landed_s, {})
             known = _NEW
         yield from _outcomes(change, found, known, by_index)
     here = set(by_index)
     for sha, lost in state.changes.items():
         if sha not in here and not lost.is_gone:
-            yield _Observation(GONE, sha, changes[-1].landed_s, {})
+            yield Observed(GONE, sha, changes[-1].landed_s, {})
 
 
 def _has_lost(known: RecordedChange, found: ChangeFacts) -> bool:
@@ -133,45 +110,26 @@ def _has_lost(known: RecordedChange, found: ChangeFacts) -> bool:
 
 def _outcomes(
     change: LandedChange, found: ChangeFacts, known: RecordedChange, by_index: Sequence[str]
-) -> Iterator[_Observation]:
+) -> Iterator[Observed]:
     """Yield the outcomes of a change that differ from those that are known."""
     if found.reverted_s is not None and known.reverted_s != found.reverted_s:
         first = change.reverted[0]
-        facts: _Facts = {"by": by_index[first.by], "form": str(first.form)}
-        yield _Observation(REVERTED, change.sha, found.reverted_s, facts)
+        facts: Facts = {"by": by_index[first.by], "form": str(first.form)}
+        yield Observed(REVERTED, change.sha, found.reverted_s, facts)
     if found.fix is not None and (known.fixed_s, known.fixed_by) != (found.fix.at_s, by_index[found.fix.by]):
-        yield _Observation(FIXED, change.sha, found.fix.at_s, {"by": by_index[found.fix.by]})
+        yield Observed(FIXED, change.sha, found.fix.at_s, {"by": by_index[found.fix.by]})
     if found.alive and known.alive != found.alive:
         days = SURVIVAL_DAYS[: len(found.alive)]
-        alive: _Facts = {day_name(day): lines for day, lines in zip(days, found.alive, strict=True)}
-        yield _Observation(LINES, change.sha, found.landed_s + days[-1] * DAY_S, alive)
+        alive: Facts = {day_name(day): lines for day, lines in zip(days, found.alive, strict=True)}
+        yield Observed(LINES, change.sha, found.landed_s + days[-1] * DAY_S, alive)
 
 
-def _of_change(change: LandedChange, found: ChangeFacts, known: RecordedChange) -> Iterator[_Observation]:
+def _of_change(change: LandedChange, found: ChangeFacts, known: RecordedChange) -> Iterator[Observed]:
     """Yield that a change landed, if it is new, has other marks, or is back after it was gone."""
     stated = found.landed_s, found.agents, found.marks, found.models, found.born
     if not known.is_gone and stated == (known.landed_s, known.agents, known.marks, known.models, known.born):
         return
     names: Mapping[str, tuple[str, ...]] = {"agents": found.agents, "marks": found.marks, "models": found.models}
-    facts: _Facts = {name: values for name, values in names.items() if values}
+    facts: Facts = {name: values for name, values in names.items() if values}
     facts["born"] = found.born
-    yield _Observation(LANDED, change.sha, found.landed_s, facts)
-
-
-def _draft(repository: str, observed: _Observation, scans: int) -> Draft:
-    subject, occurred = f"{GIT}:{repository}:{observed.commit}", datetime.fromtimestamp(observed.at_s, UTC)
-    # with the number of scans, so that what was so before, and then was not, is another event
-    observation_id = _digest([GIT, observed.event_type, subject, observed.at_s, observed.facts, scans])
-    data = ObservationRecorded(
-        observation_id=observation_id,
-        event_type=observed.event_type,
-        source=GIT,
-        subject=subject,
-        occurred=timestamp(occurred),
-        facts=observed.facts or None,
-    )
-    return VOCABULARY.draft_of(data, id=f"observation:{observation_id}", time=occurred)
-
-
-def _digest(parts: Sequence[object]) -> str:
-    return sha256(_encode(parts)).hexdigest()[:_ID_CHARS]
+    yield Observed(LANDED, change.sha, found.landed_s, facts)

@@ -107,10 +107,9 @@ FILE: dict[Words, tuple[Value, ...]] = {
 }
 """Verbs that work on a ledger file alone."""
 
-PULLS = ROOT / "tests" / "instruments" / "git" / "pulls.csv"
 SESSION = ROOT / "tests" / "instruments" / "sessions" / "gemini.json"
 NOTHING: dict[Words, tuple[Value, ...]] = {
-    ("schema",): (), ("probe", "list"): (), ("probe", "prompt"): (), ("adopt", "pulls"): (PULLS,),
+    ("schema",): (), ("probe", "list"): (), ("probe", "prompt"): (),
 }  # fmt: skip
 """Verbs that need no ledger."""
 
@@ -274,6 +273,12 @@ def _repository(folder: Path) -> Path:
     return made.path
 
 
+def _pulls(folder: Path) -> Path:
+    path = folder / "pulls.json"
+    path.write_text(json.dumps({"number": 1, "createdAt": "2026-01-01T00:00:00Z"}), encoding="utf-8")
+    return path
+
+
 def _session(folder: Path) -> Path:
     path = folder / "session.json"
     path.write_text(json.dumps(json.loads(SESSION.read_text(encoding="utf-8")) | {"sessionId": folder.name}))
@@ -306,6 +311,7 @@ WRITES: dict[Words, Arguments] = {
     ("import", "results"): lambda folder: (_log(folder),),
     ("adopt", "all"): lambda folder: (_repository(folder), "--sessions", _session(folder), "--record"),
     ("adopt", "git"): lambda folder: (_repository(folder), "--record"),
+    ("adopt", "pulls"): lambda folder: (_pulls(folder), "--repository", _repository(folder), "--record"),
     ("adopt", "sessions"): lambda folder: (_session(folder), "--record"),
     ("run", "save"): lambda folder: ("--report-file", *written(folder, report(f"{folder.name}-saved", "m"))),
     ("evidence", "put"): lambda folder: ("-",),

@@ -8,7 +8,14 @@ import pytest
 
 from instruments.errors import SourceUnreadable
 from instruments.git.agents import OwnRule
-from instruments.git.pull_requests import Checks, ForgeCheck, PullRequest, checks_of, read_pull_requests
+from instruments.git.pull_requests import (
+    Checks,
+    ForgeCheck,
+    PullRequest,
+    check_results,
+    combine_checks,
+    read_pull_requests,
+)
 
 GH = {
     "number": 7, "state": "MERGED", "author": {"is_bot": True, "login": "app/copilot-swe-agent"},
@@ -43,7 +50,7 @@ def read(tmp_path: Path, text: str, rules: dict[str, OwnRule] | None = None) -> 
 
 def test_a_list_of_gh(tmp_path: Path) -> None:
     (found,) = read(tmp_path, json.dumps([GH]))
-    assert (found.number, found.merge_sha, found.review, found.checks) == (7, "a" * 40, "approved", "green")
+    assert (found.number, found.merge_sha, found.review, found.result) == (7, "a" * 40, "approved", "green")
     assert (found.created_s, found.merged_s, found.closed_s) == (BEGIN_S, BEGIN_S + DAY_S, None)
     assert found.seen_s == BEGIN_S + 4 * DAY_S
     assert [(mark.agent, mark.rule) for mark in found.marks] == [("copilot", "author"), ("copilot", "branch")]
@@ -106,7 +113,8 @@ def check(name: str, conclusion: str, hour: int) -> ForgeCheck:
     ],
 )
 def test_checks(checks: list[ForgeCheck], expected: Checks) -> None:
-    assert checks_of(checks, datetime(2026, 1, 1, 12, tzinfo=UTC)) == expected
+    found = check_results(checks, datetime(2026, 1, 1, 12, tzinfo=UTC))
+    assert combine_checks(found.values()) == expected
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ PULLS = SHARED / "git" / "pulls.csv"
 needs_data = pytest.mark.skipif(not PULLS.exists(), reason="needs the shared data")
 
 
-def request(created: float, *, merged: float | None = None, closed: float | None = None) -> RequestFacts:
+def request(created: int, *, merged: int | None = None, closed: int | None = None) -> RequestFacts:
     """A request that was opened on a day, and how it ended on which."""
     return RequestFacts(
         agents=("claude",), marks=("author",), created_s=created * DAY_S, review=None, checks=None,
@@ -34,7 +34,7 @@ def estimates(found: list[EndedByDay]) -> list[float]:
 
 @pytest.fixture(scope="module")
 def figures() -> Mapping[str, RequestOutcomes]:
-    preview = preview_requests([PULLS], GitOptions(), no_progress)
+    preview = preview_requests([PULLS], GitOptions(), no_progress).preview
     assert preview.seen_through.isoformat() == "2025-06-25T20:40:45+00:00"
     return {agent.agent: agent for agent in preview.agents}
 
@@ -93,6 +93,6 @@ def test_an_open_request_is_neither_merged_nor_refused() -> None:
 
 
 def test_young_requests_have_no_figure_by_an_age_that_none_has() -> None:
-    (found,) = request_outcomes([request(0, merged=0.5), request(1)], 2 * DAY_S)
+    (found,) = request_outcomes([request(0, merged=1), request(1)], 2 * DAY_S)
     assert found.merged_by[0].matured is not None
     assert (found.merged_by[1].matured, found.merged_by[1].estimated) == (None, None)

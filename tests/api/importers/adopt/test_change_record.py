@@ -72,7 +72,7 @@ def record(ledger: Path, *repositories: ReadRepository) -> tuple[RecordedChanges
     return asyncio.run(run())
 
 
-def shown(ledger: Path, **query: str) -> ChangesAnswer:
+def shown(ledger: Path, **query: object) -> ChangesAnswer:
     async def run() -> ChangesAnswer:
         async with open_for_reading(ledger) as service:
             return await get_changes(service, ChangesQuery(**query))  # type: ignore[arg-type]

@@ -38,7 +38,7 @@ def test_a_request_marks_the_change_that_it_landed(tmp_path: Path) -> None:
         request(8, "Copilot", merged="2026-01-02T00:00:00Z"),
         request(9, "Copilot", merged=None),
     )
-    found = preview_requests([file], GitOptions(), no_progress, repository=made.path)
+    found = preview_requests([file], GitOptions(), no_progress, repository=made.path).preview
     (repository,) = found.repositories
     assert {figures.agent: figures.recognised_by for figures in repository.agents} == {
         "claude": {"request": 1}, "copilot": {"request": 1}, "unmarked": {},
@@ -50,10 +50,10 @@ def test_a_request_marks_the_change_that_it_landed(tmp_path: Path) -> None:
 
 def test_figures_are_of_the_time_and_the_agent_that_are_asked(tmp_path: Path) -> None:
     file = listed(tmp_path, request(1, "app/claude", merged=None), request(2, "ann", merged="2026-01-03T00:00:00Z"))
-    found = preview_requests([file], GitOptions(agent="claude"), no_progress)
+    found = preview_requests([file], GitOptions(agent="claude"), no_progress).preview
     assert [figures.agent for figures in found.agents] == ["claude"]
     late = GitOptions(since=parse_instant("since", "2026-01-02"))
-    assert preview_requests([file], late, no_progress).requests == 0
+    assert preview_requests([file], late, no_progress).preview.requests == 0
     with pytest.raises(InvalidQuery, match="nothing here has a mark of 'codex'"):
         preview_requests([file], GitOptions(agent="codex"), no_progress)
 
