@@ -138,6 +138,7 @@ def sessions(
     *,
     since: Annotated[str | None, option("Only sessions that went on then or later.", "TIME")] = None,
     record: Record = False,
+    again: Annotated[bool, flag("--again", "Read what is recorded again, from its evidence, and record it.")] = False,
 ) -> None:
     """Show what sessions of coding agents on this machine did.
 
@@ -145,18 +146,27 @@ def sessions(
     of opencode. Without a path: those in the usual places. Answers are counted once, though files repeat them. Texts
     are not shown, and nothing is written without --record. With it, what is there already is not recorded again, and
     the log gets ids, times, models, tokens, tools and counts; the files themselves become evidence, which can be
-    erased. Exit code 1: a file could not be read; 2: there is no session.
+    erased. With --again, recorded sessions are read as this version would read them; calls that are recorded stay as
+    they are. Exit code 1: a file could not be read; 2: there is no session.
 
     Example: tallystick adopt sessions --record
     """
     from datetime import UTC, datetime
 
     from api.cli.render.sessions import print_sessions
+    from api.importers.adopt.session_again import record_again
     from api.importers.adopt.session_record import record_sessions
     from api.importers.adopt.sessions import read_sessions
     from api.parameters import parse_instant
+    from ledger.errors import InvalidQuery
 
     now, oldest = datetime.now(UTC), None if since is None else parse_instant("since", since)
+    if again:
+        if paths or since is not None or record:
+            raise InvalidQuery("again", "it reads all that is recorded.", "Leave out PATH, --since and --record.")
+        seen = use_store(target, lambda store: record_again(store, now, show_progress))
+        show(target, seen, print_sessions, code=(1 if seen.faults else 0) if seen.programs else 2)
+        return
     found = read_sessions(paths or [], now, show_progress, since=oldest)
     preview = found.preview
     if record and found.sessions:

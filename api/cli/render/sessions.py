@@ -81,6 +81,12 @@ def _print_new(console: Console, recorded: "RecordedSessions") -> None:
         found = f"{secret.kind} ({secret.number:,}) in {one_line(secret.file)}"
         erase = f'tallystick evidence erase {secret.evidence} --reason "it has a secret"'
         print_note(f"warning: {found}. Replace it where it is used. To erase the evidence: {erase}")
+    if recorded.erased:
+        erased = f"{pluralize(recorded.erased, 'session')}: the evidence is erased, or that of a session it copied."
+        console.print(f"Not read again: {erased}", style="dim", soft_wrap=True)
+    if recorded.differing:
+        differing = f"{recorded.differing:,} answers or calls are read in another way now: they stay as recorded."
+        console.print(differing, style="dim", soft_wrap=True)
     if recorded.unfinished:
         later = f"Answers and calls that may still change, to be recorded later: {recorded.unfinished:,}."
         console.print(later, style="dim", soft_wrap=True)

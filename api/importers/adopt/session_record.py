@@ -5,13 +5,15 @@ that has grown adds what is new. A file is known again by the digest of what was
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
-from api.importers.adopt.session_events import describe_session, session_events
+from msgspec import structs
+
+from api.importers.adopt.session_events import SessionEvents, describe_session, session_events
 from api.importers.adopt.sessions import FoundSecrets, FoundSessions, RecordedSessions
 from api.importers.batch_append import STREAMS_MAX, FileFault, append_all
 from api.progress import OpenProgress
@@ -22,6 +24,7 @@ from events.envelope import Draft
 from events.limits import EVIDENCE_BYTES_MAX, ITEMS_MAX
 from events.registry import VOCABULARY
 from events.session import SessionFile, SessionRecorded
+from instruments.sessions.json_lines import FileLines
 from instruments.sessions.secrets import count_secrets
 from instruments.sessions.session import AgentSession, ReadFile
 from ledger.errors import Gone
@@ -35,60 +38,81 @@ PIECE_BYTES: Final = EVIDENCE_BYTES_MAX
 _HASHED_BYTES: Final = 1 << 20
 
 
+class Kept(NamedTuple):
+    """What is read again: files by where they are now, as they were recorded; and the sessions that are erased."""
+
+    files: Mapping[Path, SessionFile]
+    erased: Set[str]
+
+
 async def record_sessions(found: FoundSessions, store: EventStore, now: datetime, progress: OpenProgress) -> None:
     """Record what is new of sessions, and note it in their preview. Errors: those of `EventStore`."""
-    writer = _SessionWriter(store, now)
-    with progress("recording", "sessions") as report:
-        for done, session in enumerate(found.sessions, 1):
-            await writer.write(session)
-            report(done, len(found.sessions))
-    if found.scans:
-        await store.append([VOCABULARY.draft_of(scan, id=f"scan:{scan.scan_id}") for scan in found.scans])
-    found.preview.recorded = writer.result
-    found.preview.faults += writer.faults
+    await SessionWriter(store, now).write_all(found, progress)
 
 
-class _SessionWriter:
-    """Compares sessions with a ledger, and writes what is new."""
+class SessionWriter:
+    """Compares sessions with a ledger, and writes what is new. With `kept`, their files are evidence already."""
 
-    def __init__(self, store: EventStore, now: datetime) -> None:
+    def __init__(self, store: EventStore, now: datetime, kept: Kept | None = None) -> None:
         self._store = store
         self._now = now
-        self.result = RecordedSessions()
-        self.faults: list[FileFault] = []
+        self._again = kept
+        self._result = RecordedSessions()
+        self._faults: list[FileFault] = []
 
-    async def write(self, session: AgentSession) -> None:
-        """Write what the ledger lacks of a session."""
-        found = session_events(session, self._now)
-        self.result.unfinished += found.unfinished
+    async def write_all(self, found: FoundSessions, progress: OpenProgress) -> None:
+        """Write what the ledger lacks of some sessions, and note it in their preview."""
+        with progress("recording", "sessions") as report:
+            for done, session in enumerate(found.sessions, 1):
+                await self._write(session)
+                report(done, len(found.sessions))
+        if found.scans:
+            await self._store.append([VOCABULARY.draft_of(scan, id=f"scan:{scan.scan_id}") for scan in found.scans])
+        found.preview.recorded = self._result
+        found.preview.faults += self._faults
+
+    async def _write(self, session: AgentSession) -> None:
+        found, result = session_events(session, self._now), self._result
         stored, version = await self._stored(found.session_id)
-        before = () if stored is None else stored.files
+        if self._again is not None and await self._is_erased(found, self._again.erased):
+            result.erased += 1
+            return
         try:
-            files = [await self._keep(file, before) for file in session.files]
+            files = [await self._keep(file, () if stored is None else stored.files) for file in session.files]
         except OSError as error:
             self._refuse(session, f"cannot be read again: {error}.")
             return
         if len(files) > ITEMS_MAX or any(len(file.evidence) > ITEMS_MAX for file in files):
             self._refuse(session, f"has over {ITEMS_MAX} files, or pieces of {PIECE_BYTES >> 20} MiB.")
             return
+        result.unfinished += found.unfinished
         described = describe_session(session, found.unfinished, files)
         if described == stored:
-            self.result.unchanged += 1
+            result.unchanged += 1
             return
-        known = await self._known([call.call_id for call, _ in found.calls])
+        known = await self._known(found)
         new = [(call, time) for call, time in found.calls if call.call_id not in known]
         drafts: list[Draft] = [VOCABULARY.draft_of(call, id=f"call:{call.call_id}", time=time) for call, time in new]
         event_id = f"session:{found.session_id}:{version + 1}"
         drafts.append(VOCABULARY.draft_of(described, id=event_id))  # the last: without it the session is read again
         await append_all(drafts, self._store)
-        self.result.sessions += 1
-        self.result.there += len(known)
-        self.result.calls += sum(call.tool is not None for call, _ in new)
-        self.result.answers += sum(call.tool is None for call, _ in new)
+        result.sessions += 1
+        result.there += len(known)
+        result.calls += sum(call.tool is not None for call, _ in new)
+        result.answers += sum(call.tool is None for call, _ in new)
+        here = [known[call.call_id] == call for call, _ in found.calls if call.call_id in known]
+        result.differing += len(here) - sum(here)
+
+    async def _is_erased(self, found: SessionEvents, erased: Set[str]) -> bool:
+        """Return whether a session is erased, or has calls of one, from which what is its own cannot be told."""
+        if not erased:
+            return False
+        known = await self._known(found)
+        return found.session_id in erased or any(call.conversation_id in erased for call in known.values())
 
     def _refuse(self, session: AgentSession, detail: str) -> None:
         file = str(session.files[0].path)
-        self.faults.append(FileFault(file=file, detail=f"{file} {detail}", advice="Nothing of it was recorded."))
+        self._faults.append(FileFault(file=file, detail=f"{file} {detail}", advice="Nothing of it was recorded."))
 
     async def _stored(self, session_id: str) -> tuple[SessionRecorded | None, int]:
         """Return what the ledger has of a session besides its calls, and how often it was recorded."""
@@ -96,19 +120,22 @@ class _SessionWriter:
         last = events[-1].data if events else None
         return last if isinstance(last, SessionRecorded) else None, len(events)
 
-    async def _known(self, call_ids: Sequence[str]) -> set[str]:
-        """Return those of some calls that the ledger has."""
-        known = set[str]()
-        names = VOCABULARY.names_of(CallRecorded)
+    async def _known(self, found: SessionEvents) -> Mapping[str, CallRecorded]:
+        """Return those of the calls of a session that the ledger has, also if another session has them."""
+        known = dict[str, CallRecorded]()
+        names, call_ids = VOCABULARY.names_of(CallRecorded), [call.call_id for call, _ in found.calls]
         for start in range(0, len(call_ids), STREAMS_MAX):
             subjects = [f"call/{call_id}" for call_id in call_ids[start : start + STREAMS_MAX]]
             for fact in VOCABULARY.facts(await self._store.streams(subjects, names)):
-                known.add(fact.subject.partition("/")[2])
+                if isinstance(fact.data, CallRecorded):
+                    known[fact.data.call_id] = fact.data
         return known
 
     async def _keep(self, file: ReadFile, before: Sequence[SessionFile]) -> SessionFile:
         """Keep the bytes of a file that no recorded file begins with. Errors: OSError."""
         size_bytes, counts = file.counts.size_bytes, file.counts
+        if self._again is not None:
+            return _with_counts(self._again.files[file.path], counts)
         digest, begun = await asyncio.to_thread(_recognise, file.path, size_bytes, before)
         evidence = [] if begun is None else list(begun.evidence)
         start = 0 if begun is None else begun.size_bytes
@@ -117,14 +144,7 @@ class _SessionWriter:
         pieces = _pieces(file.path, start, size_bytes)
         while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
             evidence.append(await self._put(piece, file.path))
-        return SessionFile(
-            size_bytes=size_bytes,
-            digest=digest,
-            evidence=tuple(evidence),
-            lines=counts.lines,
-            repaired=counts.repaired,
-            lost=counts.lost + counts.too_long,
-        )
+        return _with_counts(SessionFile(size_bytes=size_bytes, digest=digest, evidence=tuple(evidence)), counts)
 
     async def _put(self, piece: bytes, path: Path) -> str:
         """Keep a piece as evidence, unless it was erased, and return its digest. Secrets in it are counted."""
@@ -133,12 +153,17 @@ class _SessionWriter:
         except Gone:
             return digest_of(piece)
         if not stored.duplicate:
-            self.result.evidence_bytes += stored.size_bytes
+            self._result.evidence_bytes += stored.size_bytes
             for kind, number in (await asyncio.to_thread(count_secrets, piece)).items():
-                self.result.secrets.append(
+                self._result.secrets.append(
                     FoundSecrets(kind=kind, number=number, file=str(path), evidence=stored.digest)
                 )
         return stored.digest
+
+
+def _with_counts(file: SessionFile, counts: FileLines) -> SessionFile:
+    lost = counts.lost + counts.too_long
+    return structs.replace(file, lines=counts.lines, repaired=counts.repaired, lost=lost)
 
 
 def _recognise(path: Path, size_bytes: int, before: Sequence[SessionFile]) -> tuple[str, SessionFile | None]:

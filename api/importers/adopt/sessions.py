@@ -114,6 +114,10 @@ class RecordedSessions(msgspec.Struct, kw_only=True):
     """New bytes of files, kept as evidence."""
     secrets: list[FoundSecrets] = []
     """Secrets in these."""
+    erased: int = 0
+    """Sessions that were not read again: their evidence is erased, or that of one that they copied."""
+    differing: int = 0
+    """Answers and calls that today's reader reads in another way. They stay as they are recorded."""
 
 
 class SessionsPreview(msgspec.Struct, kw_only=True):
@@ -134,6 +138,8 @@ class SessionsPreview(msgspec.Struct, kw_only=True):
     """Kinds of lines that are not known here, and how many there are."""
     deleted_soon: int = 0
     """Files that Claude Code deletes within 7 days, if its settings do not say otherwise."""
+    compressed: int = 0
+    """Files that Codex has compressed, and that are not read."""
     coverage: str = ""
     """Which calls have a result, as a sentence."""
     caveats: list[str] = []
@@ -170,12 +176,23 @@ def read_sessions(
             except (OSError, msgspec.DecodeError) as error:
                 preview.faults.append(_unreadable(file, error))
                 continue
-            _count_lines(preview, counts)
+            count_lines(preview, counts)
             report(done, len(found))
     sessions = [session for reader in readers.values() for session in reader.sessions.values()]
     scans = list(scan_sessions(sessions, _named_sessions(paths, preview.faults), since))
     if since is not None:
         sessions = [one for one in sessions if (last := moment_of(one.last_time)) is not None and last >= since]
+    if not paths:
+        preview.deleted_soon = sum(_is_deleted_soon(file, now) for program, file in found if program == "claude-code")
+    preview.compressed = sum(not file.with_suffix("").exists() for file in _compressed_files(paths))
+    describe_found(preview, sessions, scans)
+    return FoundSessions(sessions, preview, () if paths or since is not None else scans)
+
+
+def describe_found(
+    preview: SessionsPreview, sessions: Iterable[AgentSession], scans: Iterable[ObservationScanned]
+) -> None:
+    """Note in a preview what sessions show, and what there should be."""
     index = SessionIndex()
     for scan in scans:
         index.add(scan, scan.through)
@@ -187,11 +204,8 @@ def read_sessions(
         for kind, n in session.unknown.items():
             preview.unknown[kind] = preview.unknown.get(kind, 0) + n
     preview.programs = describe_programs(index)
-    if not paths:
-        preview.deleted_soon = sum(_is_deleted_soon(file, now) for program, file in found if program == "claude-code")
     preview.coverage = describe_coverage(preview.programs)
     preview.caveats = list(_caveats(preview))
-    return FoundSessions(sessions, preview, () if paths or since is not None else scans)
 
 
 def _files_below(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
@@ -232,6 +246,12 @@ def _usual_files() -> Iterator[tuple[str, Path]]:
                 yield source.program, file
 
 
+def _compressed_files(paths: Sequence[Path]) -> set[Path]:
+    """Return the compressed files of sessions in some folders, or in the usual places."""
+    folders = [(path, "**/*.jsonl") for path in paths] or [(folder, pattern) for _, folder, pattern in _places()]
+    return {file.resolve() for folder, pattern in folders for file in folder.glob(f"{pattern}.zst")}
+
+
 def _unreadable(file: Path, error: Exception) -> FileFault:
     return FileFault(file=str(file), detail=f"{file} cannot be read: {error}.", advice="Check the file.")
 
@@ -270,7 +290,8 @@ def recognise(file: Path) -> str | None:
     return None
 
 
-def _count_lines(preview: SessionsPreview, counts: FileLines) -> None:
+def count_lines(preview: SessionsPreview, counts: FileLines) -> None:
+    """Add the lines of a file to those of a preview."""
     preview.files += 1
     preview.lines += counts.lines
     preview.repaired += counts.repaired
@@ -290,5 +311,7 @@ def _caveats(preview: SessionsPreview) -> Iterator[str]:
     yield from list_caveats(preview.programs)
     if preview.lost:
         yield f"{pluralize(preview.lost, 'record')} could not be read."
+    if preview.compressed:
+        yield f"Not read: {pluralize(preview.compressed, 'compressed file')}. To read them: unzstd FILE.jsonl.zst"
     if preview.deleted_soon:
         yield f"Claude Code deletes {pluralize(preview.deleted_soon, 'file')} within 7 days (cleanupPeriodDays: 30)."

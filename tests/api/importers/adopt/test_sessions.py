@@ -103,3 +103,16 @@ def test_the_command_shows_figures_and_no_text(tmp_path: Path) -> None:
         assert private not in ended.text
     (tmp_path / "empty").mkdir()
     assert tally(nowhere, "adopt", "sessions", tmp_path / "empty").code == 2
+
+
+def test_files_that_codex_has_compressed_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "sessions" / "2026"
+    folder.mkdir(parents=True)
+    for name in ("a.jsonl.zst", "b.jsonl.zst", "b.jsonl"):  # one of them is there in plain, too
+        (folder / name).write_bytes(b"")
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "nobody")
+    for paths in ([], [tmp_path]):
+        preview = read_sessions(paths, NOW, no_progress).preview
+        assert preview.compressed == 1
+        assert "Not read: 1 compressed file. To read them: unzstd FILE.jsonl.zst" in preview.caveats
