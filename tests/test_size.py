@@ -23,11 +23,11 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 127_010,
-    "lines of api": 64_995,
+    "lines": 127_620,
+    "lines of api": 65_440,
     "routes": 78,
     "verbs": 96,
-    "options": 507,
+    "options": 509,
     "CSTP methods": 34,
     "tools of MCP": 28,
     "event types": 60,

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Final
 
 from api.importers.adopt.git_changes import FoundRepositories, ReadRepository, RecordedChanges, change_facts
-from api.importers.adopt.observations import Facts, Observed, observation, read_observed, scan
+from api.importers.adopt.observations import Facts, SubjectObserved, observation, read_observed, scan
 from api.importers.batch_append import FileFault, append_all
 from api.progress import OpenProgress
 from api.service.store import EventStore
@@ -86,20 +86,20 @@ def _drafts(read: ReadRepository, index: ChangeIndex, result: RecordedChanges) -
 
 def _observations(
     changes: Sequence[LandedChange], facts: Sequence[ChangeFacts], state: RepositoryState
-) -> Iterator[Observed]:
+) -> Iterator[SubjectObserved]:
     """Yield what differs from what was observed before, change by change."""
     by_index = [change.sha for change in changes]
     for change, found in zip(changes, facts, strict=True):
         known = state.changes.get(change.sha, _NEW)
         yield from _of_change(change, found, known)
         if _has_lost(known, found):
-            yield Observed(WITHDRAWN, change.sha, changes[-1].landed_s, {})
+            yield SubjectObserved(WITHDRAWN, change.sha, changes[-1].landed_s, {})
             known = _NEW
         yield from _outcomes(change, found, known, by_index)
     here = set(by_index)
     for sha, lost in state.changes.items():
         if sha not in here and not lost.is_gone:
-            yield Observed(GONE, sha, changes[-1].landed_s, {})
+            yield SubjectObserved(GONE, sha, changes[-1].landed_s, {})
 
 
 def _has_lost(known: RecordedChange, found: ChangeFacts) -> bool:
@@ -110,21 +110,21 @@ def _has_lost(known: RecordedChange, found: ChangeFacts) -> bool:
 
 def _outcomes(
     change: LandedChange, found: ChangeFacts, known: RecordedChange, by_index: Sequence[str]
-) -> Iterator[Observed]:
+) -> Iterator[SubjectObserved]:
     """Yield the outcomes of a change that differ from those that are known."""
     if found.reverted_s is not None and known.reverted_s != found.reverted_s:
         first = change.reverted[0]
         facts: Facts = {"by": by_index[first.by], "form": str(first.form)}
-        yield Observed(REVERTED, change.sha, found.reverted_s, facts)
+        yield SubjectObserved(REVERTED, change.sha, found.reverted_s, facts)
     if found.fix is not None and (known.fixed_s, known.fixed_by) != (found.fix.at_s, by_index[found.fix.by]):
-        yield Observed(FIXED, change.sha, found.fix.at_s, {"by": by_index[found.fix.by]})
+        yield SubjectObserved(FIXED, change.sha, found.fix.at_s, {"by": by_index[found.fix.by]})
     if found.alive and known.alive != found.alive:
         days = SURVIVAL_DAYS[: len(found.alive)]
         alive: Facts = {day_name(day): lines for day, lines in zip(days, found.alive, strict=True)}
-        yield Observed(LINES, change.sha, found.landed_s + days[-1] * DAY_S, alive)
+        yield SubjectObserved(LINES, change.sha, found.landed_s + days[-1] * DAY_S, alive)
 
 
-def _of_change(change: LandedChange, found: ChangeFacts, known: RecordedChange) -> Iterator[Observed]:
+def _of_change(change: LandedChange, found: ChangeFacts, known: RecordedChange) -> Iterator[SubjectObserved]:
     """Yield that a change landed, if it is new, has other marks, or is back after it was gone."""
     stated = found.landed_s, found.agents, found.marks, found.models, found.born
     if not known.is_gone and stated == (known.landed_s, known.agents, known.marks, known.models, known.born):
@@ -132,4 +132,4 @@ def _of_change(change: LandedChange, found: ChangeFacts, known: RecordedChange) 
     names: Mapping[str, tuple[str, ...]] = {"agents": found.agents, "marks": found.marks, "models": found.models}
     facts: Facts = {name: values for name, values in names.items() if values}
     facts["born"] = found.born
-    yield Observed(LANDED, change.sha, found.landed_s, facts)
+    yield SubjectObserved(LANDED, change.sha, found.landed_s, facts)

@@ -19,7 +19,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 Facts = dict[str, str | int | tuple[str, ...]]
 
 
-class Observed(NamedTuple):
+class SubjectObserved(NamedTuple):
     """What was observed of a subject."""
 
     event_type: str
@@ -36,7 +36,7 @@ async def read_observed(store: EventStore) -> ChangeIndex:
     return index
 
 
-def observation(source: str, observed: Observed, scans: int) -> Draft:
+def observation(source: str, observed: SubjectObserved, scans: int) -> Draft:
     """Return the event of an observation. `scans`: how many scans of its scope there were before."""
     occurred = datetime.fromtimestamp(observed.at_s, UTC)
     # with the number of scans, so that what was so before, and then was not, is another event

@@ -9,7 +9,7 @@ from typing import Final
 
 from api.importers.adopt.change_record import repository_id
 from api.importers.adopt.git_changes import ReadRepository
-from api.importers.adopt.observations import Facts, Observed, observation, read_observed, scan
+from api.importers.adopt.observations import Facts, SubjectObserved, observation, read_observed, scan
 from api.importers.adopt.pull_requests import FoundRequests, RecordedRequests, request_facts
 from api.importers.batch_append import append_all
 from api.service.store import EventStore
@@ -100,7 +100,7 @@ def _drafts(
         for event_type, at_s, facts in _observations(request, landed, state.requests.get(number, _NEW), watermark_s):
             result.requests += event_type == OPENED and number not in state.requests
             result.outcomes += event_type in {MERGED, CLOSED, REOPENED}
-            observed = Observed(event_type, f"{REQUEST}:{repository}:{number}", at_s, facts)
+            observed = SubjectObserved(event_type, f"{REQUEST}:{repository}:{number}", at_s, facts)
             yield observation(FORGE, observed, state.request_scans)
 
 

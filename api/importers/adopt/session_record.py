@@ -104,7 +104,7 @@ class SessionWriter:
         result.differing += len(here) - sum(here)
 
     async def _is_erased(self, found: SessionEvents, erased: Set[str]) -> bool:
-        """Return whether a session is erased, or has calls of one, from which what is its own cannot be told."""
+        """Return whether a session is erased, or has calls of one: its own part is not known then."""
         if not erased:
             return False
         known = await self._known(found)
