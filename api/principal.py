@@ -15,7 +15,7 @@ from events.errors import TallystickError
 from ledger.errors import InvalidQuery
 from ledger.log import Permissions
 
-Scope = Literal["append", "read", "review", "import", "admin"]
+Scope = Literal["append", "read", "review", "observe", "import", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 DEFAULT_SCOPES: tuple[Scope, ...] = ("append", "read")
 

@@ -9,7 +9,20 @@ from typing import Annotated, Literal
 import msgspec
 
 from events.limits import ITEMS_MAX
-from events.payload import Confidence, Count, Label, Labels, Payload, PayloadPart, StreamId, Text, Texts
+from events.payload import (
+    Confidence,
+    Count,
+    Facts,
+    Label,
+    Labels,
+    Payload,
+    PayloadPart,
+    StreamId,
+    StreamName,
+    Text,
+    Texts,
+    TimeText,
+)
 from tallystick.shapes.decisions import Outcome
 
 Stakes = Literal["low", "medium", "high", "critical"]
@@ -226,8 +239,31 @@ class DecisionAsked(Payload, frozen=True, kw_only=True):
     """Name of the question, unique within project and category. Source: the agent, or the author of the question."""
 
 
-class DecisionReviewed(Payload, frozen=True, kw_only=True):
-    """How a decision turned out. The latest review is used; earlier ones remain in the history."""
+class DecisionTestStated(Payload, frozen=True, kw_only=True):
+    """How the outcome of a decision will be known: a rule, and what it is about. The first statement counts."""
+
+    decision_id: StreamId
+    """The decision. Source: the client."""
+    rule: Label
+    """The rule: `git.kept`; in a post also with its window and parameters, `git.kept:14d`. Source: the agent."""
+    version: Count | None = None
+    """The version of the rule. Source: the ledger."""
+    subject: Label | None = None
+    """What is observed: `commit:ID`, `pr:NUMBER`, `command:NAME`; absent: the change whose commit names the decision,
+    or those of several tests. Source: the agent."""
+    params: Facts | None = None
+    """Parameters of the rule, by name. Source: the agent."""
+    start: TimeText | None = None
+    """When the window begins, RFC 3339. Source: the agent; where absent, the rule says it, such as when a change
+    landed."""
+    window_s: Count | None = None
+    """Length of the window, seconds. Source: the agent; where absent in a post, the rule."""
+    grace_s: Count = 0
+    """How long after the window evidence may still come before it is overdue, seconds. Source: the agent."""
+
+
+class DecisionReviewedV1(Payload, frozen=True, kw_only=True):
+    """How a decision turned out. Version 2 can also state the rule that found it."""
 
     decision_id: StreamId
     """The decision reviewed. Source: the client."""
@@ -241,6 +277,21 @@ class DecisionReviewed(Payload, frozen=True, kw_only=True):
     """Anything else. Source: the reviewer."""
     affected_kpis: dict[str, float] | None = None
     """Indicator to measured change. Source: the reviewer."""
+
+
+class DecisionReviewed(DecisionReviewedV1, frozen=True, kw_only=True):
+    """How a decision turned out. The latest review is used; earlier ones remain in the history."""
+
+    rule: Label | None = None
+    """The rule that found it. Source: the ledger; absent in a review by somebody."""
+    rule_version: Count | None = None
+    """The version of the rule. Source: the ledger."""
+    basis: Literal["event", "deadline"] | None = None
+    """Whether something happened that decides it, or did not until the end. Source: the ledger."""
+    due: TimeText | None = None
+    """When the window ended, RFC 3339 UTC. Source: the ledger, computed."""
+    evidence: Annotated[tuple[StreamName, ...], msgspec.Meta(max_length=16)] | None = None
+    """Ids of the observations that decide it. Source: the ledger."""
 
 
 class DecisionPreserved(Payload, frozen=True, kw_only=True):

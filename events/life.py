@@ -36,6 +36,10 @@ class Life(Enum):
         return self is Life.REOPENS
 
 
+RESOLVERS = "/resolvers/"
+"""What the sources of reviews by rules begin with: the ledger's own."""
+
+
 class Author(Enum):
     """Who may append events of a type. The ledger excepts callers that may act for others from OWNER and FIRST."""
 
@@ -45,6 +49,8 @@ class Author(Enum):
     """The source of the first event of the stream."""
     FIRST = "first"
     """Any reviewer, as long as the stream has no event of this kind; then only the source of that event."""
+    OBSERVER = "observer"
+    """Callers with the scope `observe`."""
     REVIEWER = "reviewer"
     """Any source whose token may review."""
     ADMIN = "admin"

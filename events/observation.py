@@ -10,7 +10,7 @@ import msgspec
 
 from events.decision import Stakes
 from events.limits import ITEMS_MAX
-from events.payload import Count, Digest, Label, Labels, Payload, StreamId, StreamName, TimeText
+from events.payload import Count, Digest, Facts, Label, Payload, StreamId, StreamName, TimeText
 
 
 class ObservationRecordedV1(Payload, frozen=True, kw_only=True):
@@ -28,9 +28,6 @@ class ObservationRecordedV1(Payload, frozen=True, kw_only=True):
     """SHA-256 of the payload, which is stored as evidence. Source: the ledger, computed."""
     payload_bytes: Count
     """Size of the payload, bytes. Source: the ledger, counted."""
-
-
-Facts = Annotated[dict[str, str | Count | Labels], msgspec.Meta(max_length=32)]
 
 
 class ObservationRecorded(ObservationRecordedV1, frozen=True, kw_only=True):

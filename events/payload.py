@@ -61,6 +61,9 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
 Labels = Annotated[tuple[Label, ...], msgspec.Meta(max_length=ITEMS_MAX)]
 Texts = Annotated[tuple[str, ...], msgspec.Meta(max_length=ITEMS_MAX)]
 Meta = Annotated[dict[str, str], msgspec.Meta(max_length=ITEMS_MAX)]
+Facts = Annotated[dict[str, str | Count | Labels], msgspec.Meta(max_length=32)]
+"""Values by name: texts, counts, or lists of labels."""
+
 TimeText = Annotated[str, msgspec.Meta(max_length=64)]
 """A time as another program wrote it."""
 

@@ -13,6 +13,8 @@ from events.decision import (
     DecisionRecordedV1,
     DecisionRetracted,
     DecisionReviewed,
+    DecisionReviewedV1,
+    DecisionTestStated,
     DecisionThought,
 )
 from events.discovery import (
@@ -82,7 +84,11 @@ VOCABULARY = Vocabulary(
         _decision("decision.amended.v1", DecisionAmended, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.thought.v1", DecisionThought, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.asked.v1", DecisionAsked, life=Life.CONTINUES, by=Author.OWNER),
-        _decision("decision.reviewed.v1", DecisionReviewed, life=Life.CONTINUES, by=Author.FIRST),
+        _decision("decision.test_stated.v1", DecisionTestStated, life=Life.CONTINUES, by=Author.OWNER),
+        _decision(
+            "decision.reviewed.v1", DecisionReviewedV1, life=Life.CONTINUES, by=Author.FIRST, read_as=DecisionReviewed
+        ),
+        _decision("decision.reviewed.v2", DecisionReviewed, life=Life.CONTINUES, by=Author.FIRST),
         _decision("decision.preserved.v1", DecisionPreserved, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.embedded.v1", DecisionEmbedded, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.retracted.v1", DecisionRetracted, life=Life.CLOSES, by=Author.OWNER),
@@ -130,8 +136,8 @@ VOCABULARY = Vocabulary(
         _guardrail("guardrail.retired.v1", GuardrailRetired, life=Life.CONTINUES),
         _check("guardrail.evaluated.v1", GuardrailEvaluated, life=Life.SINGLE),
         _observation("observation.recorded.v1", ObservationRecordedV1, life=Life.SINGLE, read_as=ObservationRecorded),
-        _observation("observation.recorded.v2", ObservationRecorded, life=Life.SINGLE),
-        _scan("observation.scanned.v1", ObservationScanned, life=Life.SINGLE),
+        _observation("observation.recorded.v2", ObservationRecorded, life=Life.SINGLE, by=Author.OBSERVER),
+        _scan("observation.scanned.v1", ObservationScanned, life=Life.SINGLE, by=Author.OBSERVER),
         _attestation("attestation.recorded.v1", AttestationRecorded, life=Life.SINGLE),
         _breakers("breakers.configured.v1", BreakersConfigured, life=Life.SINGLE),
         _reset("breaker.reset.v1", BreakerReset, life=Life.SINGLE),

@@ -20,7 +20,7 @@ from msgspec import structs
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft, Line, encode_extended_line, encode_line, timestamp
 from events.errors import InvalidEvent
-from events.life import Author
+from events.life import RESOLVERS, Author
 from events.limits import LINE_BYTES_MAX
 from events.payload import Payload
 from events.recorded_attributes import compare_recorded, refuse_recorded
@@ -296,7 +296,8 @@ class GroupAdmission:
         if owner is not None and permissions.not_own is not None and owner in (permissions.not_own, source):
             raise ForeignStream("own", subject, event_type.name, owner, index)
         first = self._firsts.get(subject) or self._streams[subject].first
-        if first is not None and first != source and not permissions.as_first:
+        # a rule's review is the ledger's: anybody who may review may replace it
+        if first not in (None, source) and not permissions.as_first and not first.startswith(RESOLVERS):
             raise ForeignStream("first", subject, event_type.name, first, index)
 
     def _owner(self, subject: str) -> str | None:

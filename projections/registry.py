@@ -19,6 +19,7 @@ from projections.evidence_index import EvidenceIndex
 from projections.guardrails.guardrail_index import GuardrailIndex
 from projections.observation_counts import ObservationCounts
 from projections.projection import Projection
+from projections.resolve.stated_tests import StatedTests
 from projections.sessions.session_index import SessionIndex
 from projections.webhook_index import WebhookIndex
 
@@ -40,6 +41,7 @@ PROJECTIONS: tuple[type[Projection], ...] = (
     LinkGraph,
     ObservationCounts,
     ChangeIndex,
+    StatedTests,
     SessionIndex,
     WebhookIndex,
     EventIndex,

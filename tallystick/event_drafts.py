@@ -34,6 +34,7 @@ class Drafts:
         """Return the event of a decision, then those that adopt its thoughts and name the question it answers."""
         envelope, data = _split(fields)
         thoughts, question = data.pop("thoughts", None) or (), data.pop("question", None)
+        test = data.pop("test", None)
         given_id = data.pop("decision_id", None)
         decision_id = given_id if given_id is not None else new_stream_id()
         event_id = envelope.get("id") or (recorded_event_id(decision_id) if given_id is not None else new_event_id())
@@ -48,6 +49,11 @@ class Drafts:
                 adoption = {"thought_id": thought.thought_id, "decision_id": decision_id}
                 attributes = {**shared, "id": derived_event_id(event_id, "adopted", thought.thought_id)}
                 drafts.append(self._draft("thought.adopted.v1", attributes, adoption))
+        if test is not None:
+            attributes = {**shared, "id": derived_event_id(event_id, "tested")}
+            drafts.append(
+                self._draft("decision.test_stated.v1", attributes, {"decision_id": decision_id, "rule": test})
+            )
         if question is not None:
             attributes = {**shared, "id": derived_event_id(event_id, "asked")}
             drafts.append(

@@ -31,6 +31,7 @@ from ledger.transparency.signed_note import SignedCheckpoint
 from tallystick.errors import UnexpectedAnswer as MessageTooLong
 from tallystick.request_flow import ANSWER_BYTES_MAX, Request, Response
 from tallystick.shapes.appended import AppendResult
+from tallystick.shapes.tests import ResolvedTests
 
 EVENTS = "/events"
 LINES = "application/x-ndjson"
@@ -72,6 +73,8 @@ class RemoteStore:
     async def record_decision(self, request: DecisionRequest, *, source: str | None) -> RecordedDecision:
         data, event_id, question, embedding = request.decision, request.event_id, request.question, request.embedding
         body: dict[str, object] = {"data": data, "id": event_id, "source": source, "question": question}
+        if request.test is not None:
+            body["test"] = request.test
         if embedding is not None:
             body |= {"embedding": embedding.numbers, "embedding_model": embedding.model}
         return await self.post("/decisions", body, RecordedDecision)
@@ -177,6 +180,10 @@ class RemoteStore:
         path = f"/evidence/{quote(digest, safe='')}"
         parameters = {} if reason is None else {"reason": reason}
         return _decode(await self._request("DELETE", path, RECORD_BYTES_MAX, query=dict(parameters)), ErasureReceipt)
+
+    async def resolve(self, *, dry_run: bool) -> ResolvedTests:
+        query = {"dry_run": "true"} if dry_run else {}
+        return _decode(await self._request("POST", "/tests/resolve", ANSWER_BYTES_MAX, query=query), ResolvedTests)
 
     async def view(self, path: str, kind: type[_Answer], parameters: Mapping[str, str] | None = None) -> _Answer:
         """Return the view at a path. Errors: those that the server answers; UnexpectedAnswer."""

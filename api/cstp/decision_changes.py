@@ -14,7 +14,7 @@ from api.service.compaction import find_level
 from api.service.decision_links import find_named
 from api.service.decision_writer import RecordedReview, append_payload, continue_decision, is_unknown_decision
 from api.service.ledger import LedgerService
-from events.decision import DecisionAmended, DecisionReviewed
+from events.decision import DecisionAmended, DecisionReviewedV1
 from events.decode_error_messages import json_type
 from events.envelope import EventId
 from events.errors import InvalidEvent
@@ -25,8 +25,8 @@ class _ReviewOptions(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: EventId | None = None
 
 
-_review: ParamsSchema[DecisionReviewed] = ParamsSchema(
-    DecisionReviewed, aliases={"decision_id": ("id",)}, types={"decision_id": str}
+_review: ParamsSchema[DecisionReviewedV1] = ParamsSchema(
+    DecisionReviewedV1, aliases={"decision_id": ("id",)}, types={"decision_id": str}
 )
 _review_options: ParamsSchema[_ReviewOptions] = ParamsSchema(_ReviewOptions)
 

@@ -28,6 +28,7 @@ from api.http.route_table import ROWS, WITH_SLASH
 from api.http.sessions import Sessions
 from api.http.telemetry import Telemetry, TelemetryMiddleware
 from api.service.ledger import LedgerService
+from api.service.resolving import keep_resolved
 from api.service.server_log import log
 from api.service.view_queries import QueryTurns
 from api.service.webhooks.dispatcher import Dispatcher
@@ -55,6 +56,8 @@ def make_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         tasks = [asyncio.create_task(_keep_folded(service)), asyncio.create_task(_end_revoked(requests))]
         tasks += start_webhooks(service, metrics, audit)
+        if service.log is not None:
+            tasks.append(asyncio.create_task(keep_resolved(service), name="resolver"))
         if service.indexes.endpoint is not None:
             tasks.append(asyncio.create_task(service.indexes.vectors.keep_filled(requests.pauses)))
         yield

@@ -41,6 +41,8 @@ ROWS: Sequence[Row] = (
     Row("GET", "/runs/{run_id}", "discovery.queries:get_run", OPERATIONS),
     Row("GET", "/changes", "changes:get_changes", OPERATIONS),
     Row("GET", "/sessions", "sessions:get_sessions", OPERATIONS),
+    Row("GET", "/tests", "decision_tests:get_tests", OPERATIONS),
+    Row("POST", "/tests/resolve", "decision_tests:post_resolve"),
     Row("GET", "/related", "related_events:get_related", OPERATIONS),
     Row("GET", "/inventory", "model_queries:get_inventory", OPERATIONS),
     Row("GET", "/probes", "model_queries:get_probes", OPERATIONS),

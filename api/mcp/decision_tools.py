@@ -20,7 +20,14 @@ from api.service.decision_writer import RecordedEvent, RecordedReview, continue_
 from api.service.decisions import find_decision
 from api.service.guardrails.action_check import PlannedAction
 from api.service.supplied_vector import read_embedding
-from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, Deliberation, Stakes
+from events.decision import (
+    DecisionAmended,
+    DecisionRecorded,
+    DecisionReviewed,
+    DecisionReviewedV1,
+    Deliberation,
+    Stakes,
+)
 from events.payload import Text
 from ledger.errors import NotFound
 
@@ -230,7 +237,7 @@ DECISION_TOOLS = (
         title="Record the outcome",
         description="Record how a decision turned out. The latest review counts.",
         toolset="decisions",
-        params=arguments(WriteArguments, DecisionReviewed, Keyed, names={"decision_id": "id"}),
+        params=arguments(WriteArguments, DecisionReviewedV1, Keyed, names={"decision_id": "id"}),
         unlisted=("affected_kpis",),
         result={"success": bool, "id": str, "status": str, "reviewedAt": str},
         answer=_review,

@@ -23,7 +23,7 @@ from api.service.deliberation_steps import (
 )
 from api.service.ledger import LedgerService
 from api.service.link_target import WEIGHT_MIN, LinkTarget
-from events.decision import DecisionAsked, DecisionRecorded
+from events.decision import DecisionAsked, DecisionRecorded, DecisionTestStated
 from events.envelope import Draft, Event
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
 from events.link import DecisionLinked
@@ -68,18 +68,22 @@ class DecisionResult(NamedTuple):
         return self.placed.subject.removeprefix("decision/")
 
 
+_Companion = DecisionTestStated | DecisionAsked | DecisionLinked
+
+
 class _Companions(NamedTuple):
-    """What is posted with a decision: the question that it answers, and the decisions to which it is linked."""
+    """What is posted with a decision: the question it answers, the decisions to which it is linked, and its test."""
 
     question: str | None = None
     related: tuple[LinkTarget, ...] = ()
+    test: DecisionTestStated | None = None
+    """The test; it gets the decision's id."""
 
-    def payloads(self, decision_id: str) -> list[DecisionAsked | DecisionLinked]:
+    def payloads(self, decision_id: str) -> list[_Companion]:
         """Return the payloads of their events, in the order in which they follow the decision."""
-        links = [related.link_from(decision_id) for related in self.related]
-        if self.question is None:
-            return [*links]
-        return [DecisionAsked(decision_id=decision_id, question=self.question), *links]
+        stated = [] if self.test is None else [structs.replace(self.test, decision_id=decision_id)]
+        asked = [] if self.question is None else [DecisionAsked(decision_id=decision_id, question=self.question)]
+        return [*stated, *asked, *(related.link_from(decision_id) for related in self.related)]
 
 
 class StoredThought(NamedTuple):
@@ -122,6 +126,7 @@ async def record_with_thoughts(
     question: str | None = None,
     related: Sequence[LinkTarget] = (),
     *,
+    test: DecisionTestStated | None = None,
     auto: bool = False,
 ) -> DecisionResult:
     """Record a decision of the caller with the pending thoughts and tracked calls of a thinker, the oldest first.
@@ -130,12 +135,12 @@ async def record_with_thoughts(
 
     A thought that does not fit, by the limits of a line and of a list, stays pending. `event_id` is chosen by the
     client: a repetition with the same content returns the first result, also if other thoughts are pending by then.
-    The `question` that the decision answers, and links to `related` decisions, become events of the same append. The
-    decision may have an id already.
+    The `question` that the decision answers, links to `related` decisions, and its `test` become events of the same
+    append. The decision may have an id already.
     Errors: those of `LedgerService.record`; no thought was adopted.
     """
     now = ledger.clock()
-    companions = _Companions(question, tuple(related))
+    companions = _Companions(question, tuple(related), test)
     # left out at the next try, also where the index still lists them as pending, so that the loop ends
     refused: set[str] = set()
     while True:
@@ -325,19 +330,20 @@ async def _free_id(ledger: LedgerService) -> str:
 
 async def _check_companions(ledger: LedgerService, position: int, companions: _Companions) -> None:
     """Check that an earlier post had the same question and links, or none. Errors: IdentityConflict."""
-    # the decision, its adoptions, its question and its links: no post has more
-    page = await ledger.reader.read(Query(after=position - 1, limit=2 * ITEMS_MAX + 2))
+    # the decision, its adoptions, its test, its question and its links: no post has more
+    page = await ledger.reader.read(Query(after=position - 1, limit=2 * ITEMS_MAX + 3))
     first, *later = VOCABULARY.events(page.ndjson)
     decision_id = first.subject.removeprefix("decision/")
     posted = [data for event in later if (data := _companion(event, first, decision_id)) is not None]
+    stated = [data for data in posted if isinstance(data, DecisionTestStated)][:1]
     asked = [data for data in posted if isinstance(data, DecisionAsked)][:1]
     links = [data for data in posted if isinstance(data, DecisionLinked)]
     links_itself = any(target.decision_id == decision_id for target in companions.related)
-    if links_itself or [*asked, *links] != companions.payloads(decision_id):
+    if links_itself or [*stated, *asked, *links] != companions.payloads(decision_id):
         raise IdentityConflict(first.subject, first.source, first.id, position, 0)
 
 
-def _companion(event: Event, decision: Event, decision_id: str) -> DecisionAsked | DecisionLinked | None:
+def _companion(event: Event, decision: Event, decision_id: str) -> _Companion | None:
     """Return the payload of an event that was posted with a decision, without the id that the ledger made.
 
     Links that follow from adopted queries are none.
@@ -345,7 +351,7 @@ def _companion(event: Event, decision: Event, decision_id: str) -> DecisionAsked
     data = event.data
     if (event.source, event.time) != (decision.source, decision.time):
         return None
-    if isinstance(data, DecisionAsked) and data.decision_id == decision_id:
+    if isinstance(data, DecisionAsked | DecisionTestStated) and data.decision_id == decision_id:
         return data
     if isinstance(data, DecisionLinked) and data.source_id == decision_id and data.created_by != AUTO_LINK:
         return structs.replace(data, link_id=None)

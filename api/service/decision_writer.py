@@ -17,7 +17,13 @@ from api.service.ledger import LedgerService
 from api.service.link_target import LinkTarget
 from api.service.retrieval import SuppliedEmbedding
 from api.service.supplied_vector import record_with_embedding
-from events.decision import DecisionAmended, DecisionRecorded, DecisionRetracted, DecisionReviewed
+from events.decision import (
+    DecisionAmended,
+    DecisionRecorded,
+    DecisionRetracted,
+    DecisionReviewedV1,
+    DecisionTestStated,
+)
 from events.envelope import agent_of
 from events.errors import InvalidEvent
 from events.payload import Payload
@@ -26,6 +32,7 @@ from ledger.errors import InvalidQuery, LifecycleViolation, NotFound
 from ledger.log import Query
 from projections.breaker_states import BreakerView
 from projections.decisions.thought_index import ThoughtScope
+from projections.resolve.statement import complete_test
 from tallystick.shapes.appended import AppendedEvent, GuardrailWarning
 
 
@@ -81,15 +88,16 @@ class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     The same decision with the same `event_id` is a retry; if the client chose the id of the decision, the event id is
     by default `decision/ID/recorded`, so that a retry is always possible. `question` is the one that the decision
-    answers, and `embedding` a vector of its text. `related` are earlier decisions to link it to, `review_after` is the
-    time from its recording to its review, and `thinker` says whose pending thoughts it adopts, by default those of its
-    agent that name no scope. `automatic` lists them as inputs, too, and derives a bridge if none is stated. Guardrails
-    also read `action_context`, the context of the planned action.
+    answers, `test` says how its outcome will be known, and `embedding` is a vector of its text. `related` are earlier
+    decisions to link it to, `review_after` is the time from its recording to its review, and `thinker` says whose
+    pending thoughts it adopts, by default those of its agent that name no scope. `automatic` lists them as inputs, too,
+    and derives a bridge if none is stated. Guardrails also read `action_context`, the context of the planned action.
     """
 
     decision: DecisionRecorded
     event_id: str | None = None
     question: str | None = None
+    test: str | None = None
     embedding: SuppliedEmbedding | None = None
     related: tuple[LinkTarget, ...] = ()
     review_after: timedelta | None = None
@@ -165,11 +173,17 @@ async def record_request(ledger: LedgerService, agent: Principal, request: Decis
     related, auto = request.related, request.automatic
     # before the append: a half-open breaker would take this decision as its probe, and then block it
     blocking = await breakers()
+    test = None
+    if request.test is not None:
+        stated = DecisionTestStated(decision_id="", rule=request.test)
+        test = complete_test(stated, pr=decision.pr)
     recorded = await record_with_embedding(
         ledger,
         agent,
         request.embedding,
-        lambda: record_with_thoughts(ledger, agent, thinker, made, event_id, request.question, related, auto=auto),
+        lambda: record_with_thoughts(
+            ledger, agent, thinker, made, event_id, request.question, related, test=test, auto=auto
+        ),
         lambda recorded: recorded.placed,
     )
     if recorded.placed.duplicate:
@@ -190,7 +204,7 @@ async def continue_decision(
     answer: type[_Recorded],
     ledger: LedgerService,
     caller: Principal,
-    payload: DecisionReviewed | DecisionAmended | DecisionRetracted,
+    payload: DecisionReviewedV1 | DecisionAmended | DecisionRetracted,
     *,
     event_id: str | None = None,
     source: str | None = None,

@@ -16,6 +16,7 @@ from api.service.open_log import CommittedReader, Connections, can_write, open_c
 from api.service.position_notes import note_read, note_written
 from api.service.search_indexes import SearchIndexes
 from api.service.shared_tokens import follow_tokens, tokens_of
+from api.service.test_checks import CHECKED, check_own_reviews, check_tests
 from events.blank_texts import check_texts
 from events.discovery import DiscoverySignalled
 from events.envelope import Draft, Event, agent_of, timestamp
@@ -322,6 +323,8 @@ class LedgerService(View):
             check_author(draft, caller, index)
             if type(draft.data) is GuardrailSet:
                 self._guardrails_set = True  # or is about to be
+            if type(draft.data) in CHECKED:
+                check_tests(draft, caller, self.clock(), index)
             check_texts(draft.data, index)
             try:
                 draft.source = caller.resolve_source(draft.source)
@@ -329,12 +332,23 @@ class LedgerService(View):
                 raise InvalidEvent(error.detail, error.advice, field="source", index=index) from None
         if self.log is None:
             raise LedgerUnavailable("This ledger is open for reading only.", "Open it to write.", written=False)
+        if not caller.permissions.as_first:
+            await check_own_reviews(self.reader, drafts, caller)
         try:
             async with self.indexes.admit(drafts):
                 appended = await self.log.append(drafts, caller.permissions)
         except ForeignStream as error:
             _explain(error)
             raise
+        note_written(appended)
+        return appended
+
+    async def record_own(self, drafts: Sequence[Draft]) -> list[AppendedEvent]:
+        """Append a batch of the ledger itself, with the sources it has. Errors: those of `Log.append`."""
+        if self.log is None:
+            raise LedgerUnavailable("This ledger is open for reading only.", "Open it to write.", written=False)
+        async with self.indexes.admit(drafts):
+            appended = await self.log.append(drafts)
         note_written(appended)
         return appended
 
@@ -442,6 +456,8 @@ def check_author(draft: Draft, caller: Principal, index: int) -> None:
     if not draft.by_ledger and (kind.by is Author.LEDGER or (kind.by is Author.IMPORTER and not may_import)):
         detail = f"{draft.name} is appended by the ledger, and not by itself."
         raise InvalidEvent(detail, _INSTEAD[kind.stream], field="type", index=index)
+    if kind.by is Author.OBSERVER:
+        caller.require("observe")
     if kind.by in (Author.FIRST, Author.REVIEWER) and caller.review == "none":
         detail = f"The token of {caller.agent} may not {_REVIEWS[kind.stream]}."
         raise Forbidden(detail, "Use a token of a reviewer: its policy is `review: none`.", written=False)

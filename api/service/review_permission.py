@@ -1,7 +1,8 @@
 """Whether a caller may review a decision, as an append of the review would say."""
 
 from api.principal import Principal
-from events.decision import DecisionReviewed
+from events.decision import DecisionReviewed, DecisionTestStated
+from events.life import RESOLVERS
 from projections.decisions.decision_state import DecisionState
 
 
@@ -13,7 +14,12 @@ def may_review(caller: Principal, state: DecisionState) -> bool:
     if permissions.in_every_stream:
         return True
     first = next((entry.agent for entry in state.history if isinstance(entry.data, DecisionReviewed)), None)
-    return caller.may_review(state.agent) and (first in (None, caller.agent) or permissions.as_first)
+    if permissions.as_first:
+        return caller.may_review(state.agent)
+    has_test = any(isinstance(entry.data, DecisionTestStated) for entry in state.history)
+    if has_test and caller.agent == state.agent:
+        return False
+    return caller.may_review(state.agent) and (first in (None, caller.agent) or first.startswith(RESOLVERS))
 
 
 def may_review_some(caller: Principal) -> bool:

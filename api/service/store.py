@@ -31,6 +31,7 @@ from ledger.errors import Gone, NotFound
 from ledger.log import Query
 from tallystick.shapes.appended import AppendedEvent, AppendResult
 from tallystick.shapes.decisions import RecordedLink
+from tallystick.shapes.tests import ResolvedTests
 
 _Data = TypeVar("_Data")
 _Recorded = TypeVar("_Recorded")
@@ -110,6 +111,10 @@ class EventStore(Protocol):
         """Erase the blob of a digest. Errors: those of `EvidenceService.erase`."""
         ...
 
+    async def resolve(self, *, dry_run: bool) -> ResolvedTests:
+        """Review decisions by their tests, or list them. Errors: those of `resolve_tests`."""
+        ...
+
 
 class LocalStore:
     """A view of the ledger in this process. It appends as one principal."""
@@ -148,6 +153,11 @@ class LocalStore:
 
     async def erase(self, digest: str, reason: str | None) -> ErasureReceipt:
         return await self.ledger.evidence.erase(digest, reason, self.caller)
+
+    async def resolve(self, *, dry_run: bool) -> ResolvedTests:
+        from api.service.decision_tests import resolve_tests  # noqa: PLC0415 - no other verb needs its rules
+
+        return await resolve_tests(self.ledger, dry_run=dry_run)
 
 
 class EmptyStore:

@@ -4,8 +4,10 @@ A squash or a direct push lands itself, a merge all that it brings. A change lan
 monotone, since clocks run back. Nothing later than the newest landing is known: it is the watermark of every figure.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -16,6 +18,13 @@ from instruments.git.history_log import Commit, CommitDiff, FileEdit, read_chang
 from instruments.git.line_origins import LineOrigins
 from instruments.git.repository import Repository
 from instruments.git.reverts import INVERSE_S_MAX, RevertForm, content_key, find_reverts, number_of
+
+DECISION_TRAILER: Final = "Tallystick-Decision"
+"""The trailer of a commit that names the decision that it carries out."""
+
+_decision = re.compile(
+    rf"^[ \t]*{DECISION_TRAILER}:[ \t]*([A-Za-z0-9._-]{{1,64}})[ \t]*$", re.IGNORECASE | re.MULTILINE
+)
 
 ShowProgress = Callable[[int, int], None]
 
@@ -55,6 +64,10 @@ class LandedChange(msgspec.Struct, frozen=True):
     """Those of them that have ended, oldest first."""
     reverted: tuple[ChangeReverted, ...] = ()
     """The changes that took it back, oldest first."""
+    brought: tuple[str, ...] = ()
+    """Ids of the commits that a merge brought, oldest first."""
+    decisions: tuple[str, ...] = ()
+    """Ids of the decisions that its messages name, in trailers."""
 
     @property
     def agents(self) -> Sequence[str]:
@@ -189,6 +202,8 @@ class _Changes:
                 code_files=sum(path is not None and is_code(path) for path in files),
                 is_fix=says_fix(commit.subject) and len(files) <= FIX_FILES_MAX and not is_ignored,
                 born=lines.born,
+                brought=tuple(one.sha for one in brought if one.sha != commit.sha),
+                decisions=tuple(dict.fromkeys(name for one in brought for name in _decision.findall(one.message))),
             )
         )
         self._ended.append([])

@@ -40,6 +40,14 @@ class RecordedChange(msgspec.Struct, kw_only=True):
     alive: tuple[int, ...] = ()
     is_gone: bool = False
     """Whether the main line no longer has it."""
+    commits: tuple[str, ...] = ()
+    """Ids of the commits that it brought, if it is a merge."""
+    decisions: tuple[str, ...] = ()
+    """Ids of the decisions that it carries out, as its messages name them."""
+    position: int = 0
+    """Where it was observed first."""
+    ids: dict[str, str] = {}
+    """The last observation of each type."""
 
 
 class RepositoryState(msgspec.Struct, kw_only=True):
@@ -99,10 +107,10 @@ class ChangeIndex(Projection):
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
-            self.add(event.data)
+            self.add(event.data, event.position)
 
-    def add(self, data: Payload) -> None:
-        """Add what an event says."""
+    def add(self, data: Payload, position: int) -> None:
+        """Add what an event at a position says."""
         if isinstance(data, ObservationScanned) and data.source in _KINDS:
             state = self._state(data.scope)
             if data.source == GIT:
@@ -115,10 +123,14 @@ class ChangeIndex(Projection):
             if kind != _KINDS[data.source] or not name or data.occurred is None:
                 return
             state, at_s = self._state(repository), seconds_of(data.occurred)
+            known: RecordedChange | RecordedRequest | None
             if kind == GIT:
-                _observe(state.changes, name, data, at_s)
+                known = _observe(state.changes, name, data, at_s)
             else:
-                observe_request(state.requests, name, data, at_s)
+                known = observe_request(state.requests, name, data, at_s)
+            if known is not None:
+                known.position = known.position or position
+                known.ids[data.event_type] = data.observation_id or ""
 
     def _state(self, repository: str) -> RepositoryState:
         return self._repositories.setdefault(repository, RepositoryState(repository=repository))
@@ -143,16 +155,19 @@ class ChangeIndex(Projection):
         }
 
 
-def _observe(changes: dict[str, RecordedChange], commit: str, data: ObservationRecorded, at_s: int) -> None:
-    """Note an observation of a change. Other facts in the place of those expected leave it as it is."""
+def _observe(
+    changes: dict[str, RecordedChange], commit: str, data: ObservationRecorded, at_s: int
+) -> RecordedChange | None:
+    """Note an observation of a change, if it is known. Other facts than those expected leave it as it is."""
     facts, change = data.facts or {}, changes.get(commit)
     if data.event_type == LANDED:
         change = changes.setdefault(commit, RecordedChange(landed_s=at_s))
         change.landed_s, change.is_gone = at_s, False
         change.agents, change.marks, change.models = (names_of(facts, name) for name in ("agents", "marks", "models"))
-        change.born = _count(facts, "born") or 0
+        change.born, change.commits = _count(facts, "born") or 0, names_of(facts, "commits")
+        change.decisions = names_of(facts, "decisions")
     elif change is None:
-        return
+        return None
     elif data.event_type == REVERTED:
         change.reverted_s = at_s
     elif data.event_type == FIXED:
@@ -167,6 +182,7 @@ def _observe(changes: dict[str, RecordedChange], commit: str, data: ObservationR
         change.alive = ()
     elif data.event_type == GONE:
         change.is_gone = True
+    return change
 
 
 def _count(facts: Mapping[str, str | int | tuple[str, ...]], name: str) -> int | None:

@@ -1,6 +1,7 @@
 """Pull requests as they were observed: opened, merged or closed, reviewed and checked."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Final
 
 import msgspec
@@ -34,6 +35,10 @@ class RecordedRequest(msgspec.Struct, kw_only=True):
     """Digests of the names of checks with this result, as are the next two."""
     failed: tuple[str, ...] = ()
     flaky: tuple[str, ...] = ()
+    position: int = 0
+    """Where it was observed first."""
+    ids: dict[str, str] = {}
+    """The last observation of each type."""
 
     def facts(self) -> RequestFacts:
         """Return what figures are made of."""
@@ -48,15 +53,17 @@ class RecordedRequest(msgspec.Struct, kw_only=True):
         )
 
 
-def observe_request(requests: dict[str, RecordedRequest], number: str, data: ObservationRecorded, at_s: int) -> None:
-    """Note an observation of a request. Other facts in the place of those expected leave it as it is."""
+def observe_request(
+    requests: dict[str, RecordedRequest], number: str, data: ObservationRecorded, at_s: int
+) -> RecordedRequest | None:
+    """Note an observation of a request, if it is known. Other facts than those expected leave it as it is."""
     facts, request = data.facts or {}, requests.get(number)
     if data.event_type == OPENED:
         request = requests.setdefault(number, RecordedRequest(created_s=at_s))
         request.created_s, request.head = at_s, text_of(facts, "head")
         request.agents, request.marks = names_of(facts, "agents"), names_of(facts, "marks")
     elif request is None:
-        return
+        return None
     elif data.event_type == MERGED:
         request.merged_s, request.closed_s, request.commit = at_s, None, text_of(facts, "commit")
     elif data.event_type == CLOSED:
@@ -70,6 +77,12 @@ def observe_request(requests: dict[str, RecordedRequest], number: str, data: Obs
         request.succeeded, request.failed, request.flaky = (
             names_of(facts, name) for name in ("succeeded", "failed", "flaky")
         )
+    return request
+
+
+def check_digest(name: str) -> str:
+    """Return what the log has in the place of a check's name, which is a text of the owner's."""
+    return sha256(name.encode()).hexdigest()[:16]
 
 
 def text_of(facts: Facts, name: str) -> str | None:

@@ -25,6 +25,16 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Anything else."""
     affected_kpis: dict[str, float] | None = None
     """The measured change of each indicator."""
+    rule: str | None = None
+    """The rule that found it, in a review by the decision's test."""
+    rule_version: int | None = None
+    """The version of the rule."""
+    basis: Literal["event", "deadline"] | None = None
+    """Whether something happened that decides it, or did not until the end."""
+    due: str | None = None
+    """When the window of the test ended, UTC."""
+    evidence: tuple[str, ...] | None = None
+    """Ids of the observations that decide it."""
 
 
 class Retraction(msgspec.Struct, frozen=True, kw_only=True):

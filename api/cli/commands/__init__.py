@@ -120,6 +120,7 @@ ADOPT = (
 VERBS = (
     Verb("record", "Record a decision.", "record:record", panel=RECORD),
     Verb("review", "Record how a decision turned out.", "review:review", panel=RECORD),
+    Verb("resolve", "Review decisions by their tests.", "decision_tests:resolve", panel=RECORD),
     Verb("retract", "Withdraw a decision from every figure.", "retract:retract", panel=RECORD),
     Verb("link", "Link a decision to another one.", "link:link", panel=RECORD),
     Verb("append", "Append events from a file or a pipe.", "append:append", panel=RECORD),
@@ -142,6 +143,7 @@ VERBS = (
     Verb("run", "Save, show and list discovery runs.", verbs=RUN, panel=DISCOVER),
     Verb("changes", "Show the outcomes of recorded changes of repositories, by agent.", "changes:changes", panel=ASK),
     Verb("sessions", "Show what the recorded sessions of coding agents did.", "sessions:sessions", panel=ASK),
+    Verb("tests", "Show the tests of decisions, and what their rules find.", "decision_tests:list_tests", panel=ASK),
     Verb("inventory", "List the models that answered.", "inventory:inventory", panel=DISCOVER),
     Verb("model", "Register, name and list the models you know.", verbs=MODEL, panel=DISCOVER),
     Verb("probe", "Give models a task and score their answers.", verbs=PROBE, panel=DISCOVER),

@@ -45,6 +45,9 @@ class DecisionOptions(msgspec.Struct, frozen=True, kw_only=True):
     question: Annotated[
         str | None, option("The question it answers. Agents that answered the same one can be compared.", "NAME")
     ] = None
+    test: Annotated[
+        str | None, option("How its outcome will be known: a rule and its window, git.kept:14d.", "RULE:WINDOW")
+    ] = None
     cluster: Annotated[
         str | None, option("What its outcome depends on together with other decisions: a task, a session.", "NAME")
     ] = None
@@ -66,11 +69,15 @@ def record(target: LedgerTarget, options: DecisionOptions) -> None:
 
     Prints the id of the decision and its position. Pending thoughts of the agent become part of the decision.
     Guardrails that fire on it are named on standard error, and refuse nothing. With --event-id or --id the command can
-    be repeated safely: the repetition adds nothing.
+    be repeated safely: the repetition adds nothing. With --test, `tallystick resolve` reviews the decision from what is
+    observed: of the change whose commit has the trailer `Tallystick-Decision: ID`, of the request --pr, or of what the
+    test names (git.kept:14d:subject=commit:3f2a9c1).
 
     Example: tallystick record "Use a connection pool" --agent claude --confidence 0.8 --stakes high --category tooling
 
     Example: tallystick record "Use a connection pool" --confidence 0.8 --reason "analysis:Handshakes take 40 ms"
+
+    Example: tallystick record "Cache the token" --confidence 0.8 --test git.kept:14d
     """
     import asyncio
 
@@ -139,5 +146,7 @@ async def _record(target: LedgerTarget, options: DecisionOptions, source: str | 
     question = convert_text("question", options.question, Label)
     embedding = _read_embedding(options.embedding, options.embedding_model)
     async with open_store(target) as store:
-        request = DecisionRequest(decision=decision, event_id=event_id, question=question, embedding=embedding)
+        request = DecisionRequest(
+            decision=decision, event_id=event_id, question=question, test=options.test, embedding=embedding
+        )
         return await store.record_decision(request, source=source)

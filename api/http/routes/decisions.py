@@ -36,6 +36,8 @@ class DecisionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The agent, as /agents/NAME; by default the agent of the token."""
     question: Label | None = None
     """The question that the decision answers."""
+    test: Annotated[str, msgspec.Meta(min_length=1, max_length=1000, examples=["git.kept:14d"])] | None = None
+    """How its outcome will be known: a rule, its window and parameters."""
     embedding: Annotated[Numbers, msgspec.Meta(min_length=1)] | None = None
     """A vector of the decision's text, for searches by meaning."""
     embedding_model: Label | None = None
@@ -62,7 +64,9 @@ async def post_decision(call: Call) -> Response:
     """
     body = await read_json(call.request, DecisionBody)
     embedding = embedding_to_record(body.embedding, body.embedding_model)
-    request = DecisionRequest(decision=body.data, event_id=body.id, question=body.question, embedding=embedding)
+    request = DecisionRequest(
+        decision=body.data, event_id=body.id, question=body.question, test=body.test, embedding=embedding
+    )
     recorded = await record_decision(call.ledger, call.caller, request, source=body.source)
     return json_response(recorded, 200 if recorded.duplicate else 201)
 

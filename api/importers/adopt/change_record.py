@@ -14,6 +14,7 @@ from api.importers.batch_append import FileFault, append_all
 from api.progress import OpenProgress
 from api.service.store import EventStore
 from events.envelope import Draft
+from events.limits import ITEMS_MAX
 from instruments.git.history import LandedChange
 from projections.changes.change_index import (
     FIXED,
@@ -30,7 +31,7 @@ from projections.changes.change_index import (
 )
 from projections.changes.outcomes import DAY_S, SURVIVAL_DAYS, ChangeFacts
 
-READER: Final = 1
+READER: Final = 2
 """The version of what reads changes: increase it if the same history gives other observations."""
 
 _NEW: Final = RecordedChange(landed_s=0)
@@ -126,10 +127,18 @@ def _outcomes(
 
 def _of_change(change: LandedChange, found: ChangeFacts, known: RecordedChange) -> Iterator[SubjectObserved]:
     """Yield that a change landed, if it is new, has other marks, or is back after it was gone."""
-    stated = found.landed_s, found.agents, found.marks, found.models, found.born
-    if not known.is_gone and stated == (known.landed_s, known.agents, known.marks, known.models, known.born):
+    brought, decisions = change.brought[-ITEMS_MAX:], change.decisions[:ITEMS_MAX]
+    stated = found.landed_s, found.agents, found.marks, found.models, found.born, brought, decisions
+    before = known.landed_s, known.agents, known.marks, known.models, known.born, known.commits, known.decisions
+    if not known.is_gone and stated == before:
         return
-    names: Mapping[str, tuple[str, ...]] = {"agents": found.agents, "marks": found.marks, "models": found.models}
+    names: Mapping[str, tuple[str, ...]] = {
+        "agents": found.agents,
+        "marks": found.marks,
+        "models": found.models,
+        "commits": brought,
+        "decisions": decisions,
+    }
     facts: Facts = {name: values for name, values in names.items() if values}
     facts["born"] = found.born
     yield SubjectObserved(LANDED, change.sha, found.landed_s, facts)

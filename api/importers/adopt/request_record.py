@@ -4,7 +4,6 @@ A request is known by its repository and its number. Only what differs from what
 """
 
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from typing import Final
 
 from api.importers.adopt.change_record import repository_id
@@ -26,6 +25,7 @@ from projections.changes.recorded_requests import (
     REOPENED,
     REVIEWED,
     RecordedRequest,
+    check_digest,
 )
 
 READER: Final = 1
@@ -136,8 +136,3 @@ def _observations(
 def _digests(checks: Mapping[str, CheckResult], result: CheckResult) -> tuple[str, ...]:
     """Return the digests of the names of checks with a result."""
     return tuple(sorted(check_digest(name) for name, found in checks.items() if found == result))[:NAMES_MAX]
-
-
-def check_digest(name: str) -> str:
-    """Return what the log has in the place of a check's name, which is a text of the owner's."""
-    return sha256(name.encode()).hexdigest()[:16]

@@ -52,6 +52,7 @@ class RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: Label | None = None
     decision_id: Label | None = None
     question: Label | None = None
+    test: Annotated[str, msgspec.Meta(min_length=1, max_length=1000, examples=["git.kept:14d"])] | None = None
     related_to: Annotated[tuple[Related, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
     check_id: StreamName | None = None
     embedding: Numbers | None = None
@@ -69,6 +70,7 @@ class RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
             decision=decision,
             event_id=self.idempotency_key,
             question=self.question,
+            test=self.test,
             embedding=embedding_to_record(self.embedding, self.embedding_model, names=names),
             related=tuple(LinkTarget(it.id, weight_of_distance(it.distance), it.summary) for it in self.related_to),
             review_after=timedelta(days=int(span[1]) * _UNIT_DAYS[span[2].lower()]) if span else None,
@@ -106,6 +108,10 @@ async def record_decision(
 
     `question` names the question that the decision answers. It is unique within project and category, so that agents
     that answered the same question can be compared.
+
+    `test` says how its outcome will be known: a rule, its window and parameters, `git.kept:14d`. It is about the
+    decision's `pr`, about what `subject=` names, or about the change with the trailer `Tallystick-Decision: ID`. The
+    ledger then reviews the decision from what is observed.
 
     `cluster` names what its outcome depends on together with others: a task, a session, a day. `model` is the language
     model that decides, and `reportedModel` the one that the endpoint named in its answer.

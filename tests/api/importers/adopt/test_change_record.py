@@ -183,7 +183,8 @@ def test_an_observation_of_others_about_no_change_is_no_error() -> None:
                 subject=subject,
                 occurred=occurred,
                 facts=facts,
-            )
+            ),
+            1,
         )
     (repository,) = index.repositories()
     (facts_of,) = repository.facts()

@@ -10,12 +10,13 @@ from api.client.open_store import open_store
 from api.importers.adopt.change_record import record_changes
 from api.importers.adopt.git_changes import FoundRepositories, GitOptions, GitPreview
 from api.importers.adopt.pull_requests import FoundRequests, RecordedRequests, preview_requests
-from api.importers.adopt.request_record import check_digest, check_repository, record_requests
+from api.importers.adopt.request_record import check_repository, record_requests
 from api.parameters import parse_instant
 from api.progress import no_progress
 from events.registry import VOCABULARY
 from ledger.errors import InvalidQuery
 from projections.changes.change_index import ChangeIndex
+from projections.changes.recorded_requests import check_digest
 from tallystick.shapes.changes import ChangesAnswer
 from tests.api.cli.command import done
 from tests.api.importers.adopt.test_change_record import CHANGES, history, read, shown

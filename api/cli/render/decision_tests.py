@@ -1,0 +1,75 @@
+"""Print tests of decisions, and what resolving them did."""
+
+from collections.abc import Mapping, Sequence
+
+from api.cli.output import make_table, open_console, print_note
+from api.cli.table import FittedTable
+from api.text_format import one_line, pluralize
+from tallystick.shapes.tests import DecisionTest, ResolvedTests, TestsAnswer
+
+NONE = "No test was stated. State one with a decision: tallystick record TEXT --confidence 0.8 --test git.kept:14d"
+
+
+def print_tests(answer: TestsAnswer) -> None:
+    """Print tests; a single one with all that decides it."""
+    console = open_console()
+    if not answer.tests:
+        print_note(NONE if not answer.states else "No test is so.")
+    elif len(answer.tests) == 1:
+        for line in _explain(answer.tests[0]):
+            console.print(line, soft_wrap=True)
+    else:
+        console.print(_table(answer.tests))
+    if answer.states and answer.total != 1:
+        console.print(_states(answer.states), soft_wrap=True)
+    if answer.next is not None:
+        console.print(f"{answer.total - answer.next:,} more: --offset {answer.next}", style="dim")
+
+
+def print_resolved(resolved: ResolvedTests) -> None:
+    """Print the decisions that were reviewed, and how many tests are in each state."""
+    console = open_console()
+    if resolved.resolved:
+        console.print(_table(resolved.resolved))
+    console.print(f"{pluralize(len(resolved.resolved), 'decision')} reviewed by a test. {_states(resolved.states)}")
+    if resolved.retrofitted:
+        tests = pluralize(resolved.retrofitted, "test")
+        console.print(
+            f"Not reviewed by: {tests} stated when there was evidence already, of a decision with a confidence.",
+            style="dim",
+            soft_wrap=True,
+        )
+    if overdue := resolved.states.get("overdue"):
+        print_note(
+            f"{pluralize(overdue, 'test')} overdue: observe what they are about. tallystick tests --state overdue"
+        )
+
+
+def _states(states: Mapping[str, int]) -> str:
+    counts = ", ".join(f"{state.replace('_', ' ')} {number:,}" for state, number in states.items())
+    return f"Tests: {counts or 'none'}."
+
+
+def _table(tests: Sequence[DecisionTest]) -> FittedTable:
+    table = make_table("decision", "agent", "test", "state", "due", "what decides", wrap=("test", "what decides"))
+    for test in tests:
+        due = "-" if test.due is None else f"{test.due:%Y-%m-%d}"
+        state = test.state.replace("_", " ")
+        table.add_row(test.decision_id, one_line(test.agent), one_line(test.test), state, due, one_line(test.value))
+    return table
+
+
+def _explain(test: DecisionTest) -> Sequence[str]:
+    start, due = ("not known yet" if at is None else f"{at:%Y-%m-%d %H:%M} UTC" for at in (test.start, test.due))
+    lines = [
+        f"Decision {test.decision_id} of {one_line(test.agent)}: {test.state.replace('_', ' ')}",
+        f"Test: {one_line(test.test)}, stated {test.stated:%Y-%m-%d %H:%M} UTC",
+        f"Window: {start} to {due}",
+        f"What decides: {one_line(test.value)}",
+    ]
+    lines += [f"Observation: {name}" for name in test.evidence]
+    if test.retrofitted:
+        lines.append("There was evidence before it was stated: no confidence is judged by it.")
+    if test.reviewed_by is not None:
+        lines.append(f"Reviewed by {one_line(test.reviewed_by)}: {test.outcome}")
+    return lines

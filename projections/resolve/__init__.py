@@ -1,0 +1,1 @@
+"""Tests of decisions: how their outcomes follow from evidence, by rules that anyone can compute again."""

@@ -1,0 +1,150 @@
+"""The tests projection: the tests of decisions, and what was observed of subjects other than changes and requests."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import msgspec
+from msgspec import structs
+
+from events.decision import DecisionRetracted, DecisionReviewed, DecisionTestStated
+from events.envelope import EventFacts
+from events.observation import ObservationRecorded, ObservationScanned
+from events.payload import Payload
+from projections.changes.change_index import ChangeIndex, seconds_of
+from projections.projection import Projection
+from projections.resolve.evidence import Evidence, SubjectObservation
+from projections.resolve.rules import ALL_OF, ANY_OF, RULES, combine
+from projections.resolve.statement import read_parts
+from projections.resolve.verdict import StatedTest, Verdict
+from projections.resolve.window import unresolvable
+from projections.saved_state import Part, keyed, saved_value
+
+_READ_ELSEWHERE = ("git:", "pr:")
+"""What the subjects begin with that `ChangeIndex` reads."""
+
+
+class TestedDecision(msgspec.Struct, kw_only=True):
+    """A decision with a test, and its newest review."""
+
+    decision_id: str
+    test: StatedTest
+    reviewed_by: str | None = None
+    """The source of its newest review since; None: it has none."""
+    outcome: str | None = None
+    is_retracted: bool = False
+
+
+class StatedTests(Projection):
+    """Every test of a decision, and what rules look at that are not about changes."""
+
+    name: ClassVar[str] = "tests"
+    version: ClassVar[int] = 1
+    reads: ClassVar[tuple[type[Payload], ...]] = (
+        DecisionTestStated, DecisionReviewed, DecisionRetracted, ObservationRecorded, ObservationScanned,
+    )  # fmt: skip
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        "tests": keyed("_tests", TestedDecision, "decision_id"),
+        "observed": saved_value("_observed", dict[str, list[SubjectObservation]]),
+        "scans": saved_value("_scans", dict[str, int]),
+        "newest": saved_value("newest", int),
+    }
+
+    def __init__(self) -> None:
+        self._tests: dict[str, TestedDecision] = {}
+        self._observed: dict[str, list[SubjectObservation]] = {}
+        self._scans: dict[str, int] = {}
+        self.newest = 0
+        """The position of the newest test or observation."""
+
+    def fold(self, events: Sequence[EventFacts]) -> None:
+        for event in events:
+            data = event.data
+            if isinstance(data, DecisionTestStated | ObservationRecorded | ObservationScanned):
+                self.newest = event.position
+            if isinstance(data, DecisionTestStated):
+                self._tests.setdefault(
+                    data.decision_id, TestedDecision(decision_id=data.decision_id, test=_stated(event, data))
+                )
+            elif isinstance(data, DecisionReviewed):
+                if (tested := self._tests.get(data.decision_id)) is not None:
+                    tested.reviewed_by, tested.outcome = event.source, data.outcome
+            elif isinstance(data, DecisionRetracted):
+                if (tested := self._tests.get(data.decision_id)) is not None:
+                    tested.is_retracted = True
+            elif isinstance(data, ObservationScanned):
+                self._scans[data.scope] = max(self._scans.get(data.scope, 0), seconds_of(data.through))
+            elif isinstance(data, ObservationRecorded):
+                self._observe(event.position, data)
+
+    def _observe(self, position: int, data: ObservationRecorded) -> None:
+        subject, occurred = data.subject, data.occurred
+        if subject is None or occurred is None or subject.startswith(_READ_ELSEWHERE):
+            return
+        one = SubjectObservation(
+            data.observation_id or "", position, data.event_type, seconds_of(occurred), data.facts or {}
+        )
+        self._observed.setdefault(subject, []).append(one)
+
+    def tested(self) -> Sequence[TestedDecision]:
+        """Return every decision with a test that is not retracted, in the order in which the tests were stated."""
+        return [one for one in self._tests.values() if not one.is_retracted]
+
+    @property
+    def open_tests(self) -> int:
+        """How many tests nobody has resolved."""
+        return sum(one.reviewed_by is None for one in self.tested())
+
+    def evidence(self, changes: ChangeIndex, now_s: int) -> Evidence:
+        """Return what rules look at."""
+        return Evidence(changes, self._observed, self._scans, now_s)
+
+    def summary(self) -> Mapping[str, object]:
+        return {
+            "tests": len(self._tests),
+            "rules": dict(Counter(one.test.rule for one in self._tests.values())),
+            "reviewed": sum(one.reviewed_by is not None for one in self._tests.values()),
+            "subjects": len(self._observed),
+        }
+
+
+def find_verdict(test: StatedTest, evidence: Evidence) -> Verdict:
+    """Return what the rule of a test finds. A rule that this version does not have, or that fails, finds nothing."""
+    if test.rule in (ALL_OF, ANY_OF):
+        parts = [
+            find_verdict(
+                structs.replace(
+                    test,
+                    rule=part.rule,
+                    version=part.version,
+                    subject=part.subject,
+                    params=part.params,
+                    window_s=part.window_s,
+                    grace_s=part.grace_s,
+                ),
+                evidence,
+            )
+            for part in read_parts(test.params)
+        ]
+        return combine(test.rule, parts) if parts else unresolvable("it has no tests")
+    rule = RULES.get(test.rule)
+    if rule is None or rule.version != test.version:
+        return unresolvable(f"this version of Tallystick has no rule {test.rule} of version {test.version}")
+    return rule.decide(test, evidence)
+
+
+def _stated(event: EventFacts, data: DecisionTestStated) -> StatedTest:
+    return StatedTest(
+        decision_id=data.decision_id,
+        agent=event.agent,
+        rule=data.rule,
+        version=data.version or 1,
+        subject=data.subject,
+        params=data.params or {},
+        start_s=None if data.start is None else seconds_of(data.start),
+        window_s=data.window_s or 0,
+        grace_s=data.grace_s,
+        position=event.position,
+        stated_s=seconds_of(event.time),
+    )

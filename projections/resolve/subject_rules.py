@@ -1,0 +1,148 @@
+"""Rules about other subjects: runs of tests and commands, alerts, samples of an address, and what must not happen."""
+
+from itertools import pairwise
+from typing import Final
+
+from projections.changes.recorded_requests import check_digest
+from projections.resolve.evidence import Evidence, SubjectObservation
+from projections.resolve.verdict import StatedTest, Verdict
+from projections.resolve.window import cover, unresolvable
+
+TESTED: Final = "junit.tested"
+FIRED, HEARD = "alert.fired", "alert.heard"
+RAN: Final = "command.ran"
+SAMPLED: Final = "http.sampled"
+
+HEARTBEAT_S: Final = 600
+"""After so long without a sign of its source, it is not known whether an alert is silent."""
+
+ERROR_CODES: Final = frozenset((126, 127))
+"""Exit codes by which a shell says that a command could not be run."""
+
+GAPS_MIN: Final = 4
+"""Samples must be so near to each other that this many fill the window."""
+
+
+def _start(test: StatedTest) -> int:
+    return test.stated_s if test.start_s is None else test.start_s
+
+
+def _is_over(test: StatedTest, evidence: Evidence) -> bool:
+    """Return whether the window is over, and the time for late evidence."""
+    return evidence.now_s >= test.due_s + test.grace_s
+
+
+def _within(test: StatedTest, evidence: Evidence, event_type: str) -> list[SubjectObservation]:
+    """Return what was observed of the subject in the window, oldest first."""
+    found = [
+        one
+        for one in evidence.of(test.subject or "")
+        if one.event_type == event_type and _start(test) <= one.at_s <= test.due_s
+    ]
+    return sorted(found, key=lambda one: (one.at_s, one.position))
+
+
+def _verdict(
+    test: StatedTest, evidence: Evidence, *, through_s: int, failed_s: int | None, value: str,
+    deciding: SubjectObservation | None, seen: list[SubjectObservation],
+) -> Verdict:  # fmt: skip
+    return cover(
+        test,
+        evidence.now_s,
+        start_s=_start(test),
+        due_s=test.due_s,
+        through_s=through_s,
+        failed_s=failed_s,
+        value=value,
+        evidence=() if deciding is None else (deciding.id,),
+        first_position=min((one.position for one in seen), default=None),
+    )
+
+
+def junit_passed(test: StatedTest, evidence: Evidence) -> Verdict:
+    """Return whether tests passed in the last run of the window. A run without tests is no evidence."""
+    seen = _within(test, evidence, TESTED)
+    if not _is_over(test, evidence) or not seen:
+        return _verdict(test, evidence, through_s=0, failed_s=None, value="", deciding=None, seen=seen)
+    last = seen[-1]
+    names = {check_digest(name) for name in test.names("ids")}
+    passed, failed = (_names(last, name) for name in ("passed", "failed"))
+    if names:
+        wrong, missing = names & failed, names - failed - passed
+    else:
+        wrong, missing = failed, set[str]() if passed or failed else {"any"}
+    if missing and not wrong:
+        return unresolvable("a named test has no result in the last run", last.position)
+    return _verdict(
+        test, evidence, through_s=test.due_s, failed_s=last.at_s if wrong else None,
+        value=f"{len(wrong):,} failed, {len(names) or len(passed) + len(failed):,} tested", deciding=last, seen=seen,
+    )  # fmt: skip
+
+
+def _names(one: SubjectObservation, name: str) -> set[str]:
+    value = one.facts.get(name, ())
+    return set(value) if isinstance(value, tuple) else set()
+
+
+def alert_silent(test: StatedTest, evidence: Evidence) -> Verdict:
+    """Return whether an alert did not fire in the window in which its source was heard."""
+    fired = _within(test, evidence, FIRED)
+    heard = sorted([*_within(test, evidence, HEARD), *fired], key=lambda one: one.at_s)
+    gap_s, through_s = test.number("heartbeat_s", HEARTBEAT_S), _start(test)
+    for one in heard:
+        if one.at_s - through_s > gap_s:
+            break
+        through_s = one.at_s
+    # that it fired is known, whatever else was not heard
+    is_heard = _is_over(test, evidence) and (bool(fired) or test.due_s - through_s <= gap_s)
+    return _verdict(
+        test, evidence, through_s=test.due_s if is_heard else min(through_s, test.due_s - 1),
+        failed_s=fired[0].at_s if fired else None,
+        value="fired" if fired else "silent", deciding=next(iter(fired or heard), None), seen=heard,
+    )  # fmt: skip
+
+
+def command_exit(test: StatedTest, evidence: Evidence) -> Verdict:
+    """Return whether a command exits as it should: in its first run after the window that says anything."""
+    expected, errors = test.number("code", 0), 0
+    runs = [one for one in evidence.of(test.subject or "") if one.event_type == RAN and one.at_s >= test.due_s]
+    for one in sorted(runs, key=lambda one: (one.at_s, one.position)):
+        code = one.facts.get("exit")
+        if not isinstance(code, int) or code in ERROR_CODES:
+            errors += 1
+            continue
+        return _verdict(
+            test, evidence, through_s=test.due_s, failed_s=None if code == expected else one.at_s,
+            value=f"exit code {code}", deciding=one, seen=[one],
+        )  # fmt: skip
+    return _verdict(
+        test, evidence, through_s=0, failed_s=None, value=f"{errors} runs with errors of their own", deciding=None,
+        seen=[],
+    )  # fmt: skip
+
+
+def http_status(test: StatedTest, evidence: Evidence) -> Verdict:
+    """Return whether enough samples of an address have the expected status."""
+    seen = _within(test, evidence, SAMPLED)
+    answered = [one for one in seen if isinstance(one.facts.get("status"), int)]
+    good = [one for one in answered if one.facts.get("status") == test.number("status", 200)]
+    if not _is_over(test, evidence):
+        return _verdict(test, evidence, through_s=0, failed_s=None, value="", deciding=None, seen=seen)
+    times = [_start(test), *(one.at_s for one in answered), test.due_s]
+    if any(GAPS_MIN * (later - earlier) > test.window_s for earlier, later in pairwise(times)):
+        return unresolvable(f"{len(answered):,} of {len(seen):,} samples have an answer: too few, or too far apart")
+    bad = [one for one in answered if one not in good]
+    is_good = 100 * len(good) >= test.number("percent", 100) * len(answered)
+    return _verdict(
+        test, evidence, through_s=test.due_s, failed_s=None if is_good else bad[0].at_s,
+        value=f"{len(good):,} of {len(answered):,} samples", deciding=answered[-1] if is_good else bad[0], seen=seen,
+    )  # fmt: skip
+
+
+def no_event(test: StatedTest, evidence: Evidence) -> Verdict:
+    """Return whether something was not observed of a subject whose source was read through the window."""
+    seen = _within(test, evidence, test.text("type", ""))
+    return _verdict(
+        test, evidence, through_s=evidence.through(test.subject or ""), failed_s=seen[0].at_s if seen else None,
+        value="observed" if seen else "not observed", deciding=seen[0] if seen else None, seen=seen,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Tests of the rules by which tests of decisions are resolved."""
