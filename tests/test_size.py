@@ -23,14 +23,14 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 127_620,
-    "lines of api": 65_440,
-    "routes": 78,
-    "verbs": 96,
-    "options": 509,
+    "lines": 129_560,
+    "lines of api": 66_070,
+    "routes": 80,
+    "verbs": 98,
+    "options": 519,
     "CSTP methods": 34,
     "tools of MCP": 28,
-    "event types": 60,
+    "event types": 62,
     "dependencies": 20,
 }
 

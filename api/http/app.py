@@ -28,7 +28,7 @@ from api.http.route_table import ROWS, WITH_SLASH
 from api.http.sessions import Sessions
 from api.http.telemetry import Telemetry, TelemetryMiddleware
 from api.service.ledger import LedgerService
-from api.service.resolving import keep_resolved
+from api.service.resolver_task import keep_resolved
 from api.service.server_log import log
 from api.service.view_queries import QueryTurns
 from api.service.webhooks.dispatcher import Dispatcher

@@ -205,6 +205,7 @@ DECISION_TOOLS = (
             *_RARE,
             *_PLACE,
             "question",
+            "test",
             "related_to",
             "check_id",
             "review_in",
@@ -229,7 +230,7 @@ DECISION_TOOLS = (
         },
         answer=_record,
         writes=True,
-        unlisted=("decision_id", *EMBEDDED, *_RARE),
+        unlisted=("decision_id", "feature", *EMBEDDED, *_RARE),
         also=("log_decision",),
     ),
     Tool(

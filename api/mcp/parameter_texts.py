@@ -76,6 +76,7 @@ PARAMETER_TEXTS: Mapping[str, str] = {
     "target_id": "decision that the link is to",
     "task_description": "to find similar decisions",
     "terminate_on_repeat": "end if a model answers again",
+    "test": "shows the outcome: git.kept:14d",
     "text": "the thought",
     "tokens_used": "as the endpoint counted them",
     "until": "up to this date or time",

@@ -28,21 +28,25 @@ from ledger.errors import StreamConflict
 from projections.changes.change_index import ChangeIndex
 from projections.decisions.decision_state import DecisionState
 from projections.resolve.rules import is_final
-from projections.resolve.stated_tests import StatedTests, TestedDecision, find_verdict
+from projections.resolve.stated_tests import DecisionWithTest, StatedTests, find_verdict
 from projections.resolve.statement import Statement, write_statement
-from projections.resolve.verdict import Verdict
+from projections.resolve.states import RuleFinding
 from projections.shared_params import Agent, Limit, Offset, stream_id
-from tallystick.shapes.tests import DecisionTest, ResolvedTests, TestsAnswer, TestState
+from tallystick.shapes.tests import DecisionTest, DecisionTestsAnswer, ResolvedTests, TestState
 
 PAUSE_AFTER: Final = 2_000
 """Tests that are looked at without a pause: 10 to 20 ms."""
 
 EVIDENCE_MAX: Final = 16
+
+LATE_S: Final = 3_600
+"""A test that is stated so long after its window began is stated after evidence, recorded or not."""
+
 _ID_CHARS: Final = 32
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-class TestsQuery(msgspec.Struct, frozen=True, kw_only=True):
+class DecisionTestsQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which tests are meant."""
 
     state: Annotated[TestState | None, Meta(description="Tests in one state.")] = None
@@ -56,12 +60,12 @@ class TestsQuery(msgspec.Struct, frozen=True, kw_only=True):
 class _Found(NamedTuple):
     """A decision with a test, and what its rule finds."""
 
-    tested: TestedDecision
-    verdict: Verdict
+    tested: DecisionWithTest
+    verdict: RuleFinding
 
 
 @operation("/tests", "tests")
-async def get_tests(view: View, params: TestsQuery) -> TestsAnswer:
+async def get_tests(view: View, params: DecisionTestsQuery) -> DecisionTestsAnswer:
     """List the tests of decisions with what their rules find by now, the next due first."""
     found, position = await _find(view)
     meant = [
@@ -81,7 +85,7 @@ async def get_tests(view: View, params: TestsQuery) -> TestsAnswer:
         "decision_id": {one.tested.decision_id for one in found},
     }
     asked = {"rule": params.rule, "agent": params.agent, "decision_id": params.decision_id}
-    return TestsAnswer(
+    return DecisionTestsAnswer(
         tests=[_describe(one) for one in shown],
         states=_count(meant),
         total=len(rows),
@@ -132,8 +136,11 @@ def _count(found: Iterable[_Found]) -> dict[str, int]:
 
 
 def _is_retrofitted(found: _Found) -> bool:
-    first = found.verdict.first_position
-    return first is not None and first < found.tested.test.position
+    """Return whether there was evidence before the test was stated: in the log, or since its window had begun."""
+    test, verdict = found.tested.test, found.verdict
+    if verdict.start_s is not None and verdict.start_s + LATE_S < test.stated_s:
+        return True
+    return verdict.first_position is not None and verdict.first_position < test.position
 
 
 async def _review(

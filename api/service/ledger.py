@@ -456,7 +456,7 @@ def check_author(draft: Draft, caller: Principal, index: int) -> None:
     if not draft.by_ledger and (kind.by is Author.LEDGER or (kind.by is Author.IMPORTER and not may_import)):
         detail = f"{draft.name} is appended by the ledger, and not by itself."
         raise InvalidEvent(detail, _INSTEAD[kind.stream], field="type", index=index)
-    if kind.by is Author.OBSERVER:
+    if kind.by is Author.OBSERVER and not may_import:
         caller.require("observe")
     if kind.by in (Author.FIRST, Author.REVIEWER) and caller.review == "none":
         detail = f"The token of {caller.agent} may not {_REVIEWS[kind.stream]}."

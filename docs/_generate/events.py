@@ -21,6 +21,7 @@ _authors = {
     "anyone": "",
     "owner": " Only the owner of the stream may append it.",
     "first": " After the first one, only its author may append another.",
+    "observer": " Only a caller with the scope `observe` appends it.",
     "reviewer": " Only a caller whose token may review appends it.",
     "admin": " Only a caller with the scope `admin` appends it.",
     "ledger": " The ledger appends it, as it does what a caller asks.",

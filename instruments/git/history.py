@@ -90,11 +90,13 @@ class History(msgspec.Struct, frozen=True):
     """Changes that merge the main line into itself, as when people push such merges: units are then coarse."""
     is_shallow: bool
     """Whether older changes are missing: their lines are not counted."""
+    seen_s: int = 0
+    """When the repository was brought up to date, seconds since 1970, if that is known."""
 
     @property
     def watermark_s(self) -> int:
-        """The newest landing, seconds since 1970: later outcomes are not known."""
-        return self.changes[-1].landed_s if self.changes else 0
+        """Through when outcomes are known, seconds since 1970: without more, the newest landing."""
+        return max(self.seen_s, self.changes[-1].landed_s if self.changes else 0)
 
 
 def read_history(

@@ -3,20 +3,20 @@
 from projections.changes.change_index import FIXED, LANDED, LINES, REVERTED
 from projections.changes.outcomes import DAY_S, SURVIVAL_DAYS
 from projections.resolve.evidence import Evidence, FoundChange
-from projections.resolve.verdict import StatedTest, Verdict
+from projections.resolve.states import RuleFinding, StatedTest
 from projections.resolve.window import cover, unresolvable, waiting
 
 PERCENT: int = 50
 """How many of the lines must be alive, where a test does not say it."""
 
 
-def kept(test: StatedTest, evidence: Evidence) -> Verdict:
+def kept(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return whether a change was neither reverted nor fixed within the window after it landed."""
     found = landed(test, evidence)
-    return found if isinstance(found, Verdict) else kept_since(test, evidence, found, test.window_s)
+    return found if isinstance(found, RuleFinding) else kept_since(test, evidence, found, test.window_s)
 
 
-def kept_since(test: StatedTest, evidence: Evidence, found: FoundChange, window_s: int) -> Verdict:
+def kept_since(test: StatedTest, evidence: Evidence, found: FoundChange, window_s: int) -> RuleFinding:
     """Return whether a change that landed was kept for so long."""
     change = found.change
     start_s = change.landed_s if test.start_s is None else test.start_s
@@ -38,10 +38,10 @@ def kept_since(test: StatedTest, evidence: Evidence, found: FoundChange, window_
     )
 
 
-def lines_alive(test: StatedTest, evidence: Evidence) -> Verdict:
+def lines_alive(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return whether enough of the lines of a change exist at the end of the window."""
     found = landed(test, evidence)
-    if isinstance(found, Verdict):
+    if isinstance(found, RuleFinding):
         return found
     change, days = found.change, test.window_s // DAY_S
     if days not in SURVIVAL_DAYS or test.window_s % DAY_S:
@@ -65,7 +65,7 @@ def lines_alive(test: StatedTest, evidence: Evidence) -> Verdict:
     )
 
 
-def landed(test: StatedTest, evidence: Evidence) -> FoundChange | Verdict:
+def landed(test: StatedTest, evidence: Evidence) -> FoundChange | RuleFinding:
     """Return the change that landed the commit of a test, or the verdict where there is not one."""
     found = evidence.changes(test.subject or f"decision:{test.decision_id}")
     here = [one for one in found if not one.change.is_gone]

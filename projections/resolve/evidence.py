@@ -9,7 +9,7 @@ import msgspec
 
 from projections.changes.change_index import ChangeIndex, RecordedChange, RepositoryState
 from projections.changes.recorded_requests import RecordedRequest
-from projections.resolve.verdict import Facts
+from projections.resolve.states import Facts
 
 
 class SubjectObservation(msgspec.Struct, frozen=True):

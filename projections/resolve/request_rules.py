@@ -6,19 +6,19 @@ from projections.changes.outcomes import DAY_S
 from projections.changes.recorded_requests import CHECKED, CLOSED, MERGED, OPENED, RecordedRequest, check_digest
 from projections.resolve.change_rules import kept_since
 from projections.resolve.evidence import Evidence, FoundChange, FoundRequest
-from projections.resolve.verdict import StatedTest, Verdict
+from projections.resolve.states import RuleFinding, StatedTest
 from projections.resolve.window import cover, unresolvable, waiting
 
 KEPT_DAYS: Final = 14
 
 
-def merged(test: StatedTest, evidence: Evidence) -> Verdict:
+def merged(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return whether a request was merged within the window after it was opened."""
     found = _request(test, evidence)
-    return found if isinstance(found, Verdict) else _merged_by(test, evidence, found)
+    return found if isinstance(found, RuleFinding) else _merged_by(test, evidence, found)
 
 
-def _merged_by(test: StatedTest, evidence: Evidence, found: FoundRequest) -> Verdict:
+def _merged_by(test: StatedTest, evidence: Evidence, found: FoundRequest) -> RuleFinding:
     request = found.request
     start_s = request.created_s if test.start_s is None else test.start_s
     due_s = start_s + test.window_s
@@ -44,10 +44,10 @@ def _missed(found: FoundRequest, due_s: int) -> int | None:
     return due_s if found.repository.requests_through_s >= due_s else None
 
 
-def merged_and_kept(test: StatedTest, evidence: Evidence) -> Verdict:
+def merged_and_kept(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return whether a request was merged within the window, and its change then kept."""
     found = _request(test, evidence)
-    if isinstance(found, Verdict):
+    if isinstance(found, RuleFinding):
         return found
     verdict, request = _merged_by(test, evidence, found), found.request
     if request.merged_s is None or verdict.due_s is None or request.merged_s > verdict.due_s:
@@ -61,10 +61,10 @@ def merged_and_kept(test: StatedTest, evidence: Evidence) -> Verdict:
     return kept_since(test, evidence, FoundChange(found.repository, request.commit, change), window_s)
 
 
-def checks_green(test: StatedTest, evidence: Evidence) -> Verdict:
+def checks_green(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return whether the checks of a request had succeeded when it ended, or at the end of the window."""
     found = _request(test, evidence)
-    if isinstance(found, Verdict):
+    if isinstance(found, RuleFinding):
         return found
     request = found.request
     start_s = request.created_s if test.start_s is None else test.start_s
@@ -104,7 +104,7 @@ def _result(request: RecordedRequest, names: tuple[str, ...]) -> str:
     return "flaky" if digests & set(request.flaky) else "green"
 
 
-def _request(test: StatedTest, evidence: Evidence) -> FoundRequest | Verdict:
+def _request(test: StatedTest, evidence: Evidence) -> FoundRequest | RuleFinding:
     """Return the request of a test, or the verdict where there is not one."""
     found = evidence.requests(test.subject or "")
     if not found:

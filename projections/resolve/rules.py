@@ -10,12 +10,12 @@ from typing import Final, Literal, NamedTuple
 from projections.resolve.change_rules import kept, lines_alive
 from projections.resolve.evidence import Evidence
 from projections.resolve.request_rules import checks_green, merged, merged_and_kept
+from projections.resolve.states import RuleFinding, State, StatedTest
 from projections.resolve.subject_rules import alert_silent, command_exit, http_status, junit_passed, no_event
-from projections.resolve.verdict import State, StatedTest, Verdict
 
 DAY_S: Final = 86_400
 
-Decide = Callable[[StatedTest, Evidence], Verdict]
+Decide = Callable[[StatedTest, Evidence], RuleFinding]
 ParamKind = Literal["text", "number", "names"]
 
 
@@ -134,12 +134,12 @@ PARTS_MAX: Final = 8
 _FINAL: Final[frozenset[State]] = frozenset(("succeeded", "failed"))
 
 
-def is_final(verdict: Verdict) -> bool:
+def is_final(verdict: RuleFinding) -> bool:
     """Return whether a verdict is an outcome."""
     return verdict.state in _FINAL
 
 
-def combine(rule: str, verdicts: list[Verdict]) -> Verdict:
+def combine(rule: str, verdicts: list[RuleFinding]) -> RuleFinding:
     """Return the verdict of several tests together: one that decides all, otherwise the one that is furthest from it.
 
     `all_of` fails with the first that failed, and waits while one does; `any_of` succeeds with the first that did.
@@ -155,10 +155,11 @@ def combine(rule: str, verdicts: list[Verdict]) -> Verdict:
         order: tuple[State, ...] = ("unresolvable", "overdue", "waiting", "failed_early", "running")
         found = next(one for state in order for one in verdicts if one.state == state)
     positions = [one.first_position for one in verdicts if one.first_position is not None]
-    return Verdict(
+    starts = [one.start_s for one in verdicts if one.start_s is not None]
+    return RuleFinding(
         state=found.state,
         value=found.value,
-        start_s=found.start_s,
+        start_s=min(starts, default=None),
         due_s=found.due_s,
         basis=found.basis,
         evidence=tuple(name for one in (decided or verdicts) for name in one.evidence),

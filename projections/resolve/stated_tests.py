@@ -16,7 +16,7 @@ from projections.projection import Projection
 from projections.resolve.evidence import Evidence, SubjectObservation
 from projections.resolve.rules import ALL_OF, ANY_OF, RULES, combine
 from projections.resolve.statement import read_parts
-from projections.resolve.verdict import StatedTest, Verdict
+from projections.resolve.states import RuleFinding, StatedTest
 from projections.resolve.window import unresolvable
 from projections.saved_state import Part, keyed, saved_value
 
@@ -24,7 +24,7 @@ _READ_ELSEWHERE = ("git:", "pr:")
 """What the subjects begin with that `ChangeIndex` reads."""
 
 
-class TestedDecision(msgspec.Struct, kw_only=True):
+class DecisionWithTest(msgspec.Struct, kw_only=True):
     """A decision with a test, and its newest review."""
 
     decision_id: str
@@ -45,14 +45,14 @@ class StatedTests(Projection):
     )  # fmt: skip
 
     parts: ClassVar[Mapping[str, Part]] = {
-        "tests": keyed("_tests", TestedDecision, "decision_id"),
+        "tests": keyed("_tests", DecisionWithTest, "decision_id"),
         "observed": saved_value("_observed", dict[str, list[SubjectObservation]]),
         "scans": saved_value("_scans", dict[str, int]),
         "newest": saved_value("newest", int),
     }
 
     def __init__(self) -> None:
-        self._tests: dict[str, TestedDecision] = {}
+        self._tests: dict[str, DecisionWithTest] = {}
         self._observed: dict[str, list[SubjectObservation]] = {}
         self._scans: dict[str, int] = {}
         self.newest = 0
@@ -65,7 +65,7 @@ class StatedTests(Projection):
                 self.newest = event.position
             if isinstance(data, DecisionTestStated):
                 self._tests.setdefault(
-                    data.decision_id, TestedDecision(decision_id=data.decision_id, test=_stated(event, data))
+                    data.decision_id, DecisionWithTest(decision_id=data.decision_id, test=_stated(event, data))
                 )
             elif isinstance(data, DecisionReviewed):
                 if (tested := self._tests.get(data.decision_id)) is not None:
@@ -87,7 +87,7 @@ class StatedTests(Projection):
         )
         self._observed.setdefault(subject, []).append(one)
 
-    def tested(self) -> Sequence[TestedDecision]:
+    def tested(self) -> Sequence[DecisionWithTest]:
         """Return every decision with a test that is not retracted, in the order in which the tests were stated."""
         return [one for one in self._tests.values() if not one.is_retracted]
 
@@ -109,7 +109,7 @@ class StatedTests(Projection):
         }
 
 
-def find_verdict(test: StatedTest, evidence: Evidence) -> Verdict:
+def find_verdict(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return what the rule of a test finds. A rule that this version does not have, or that fails, finds nothing."""
     if test.rule in (ALL_OF, ANY_OF):
         parts = [

@@ -13,7 +13,7 @@ from msgspec import structs
 from events.decision import DecisionTestStated
 from events.errors import InvalidEvent
 from projections.resolve.rules import ALL_OF, ANY_OF, PARTS_MAX, RULES, Rule
-from projections.resolve.verdict import Facts
+from projections.resolve.states import Facts
 
 UNITS_S: Final = {"m": 60, "h": 3_600, "d": 86_400}
 WINDOW_S_MAX: Final = 3_660 * 86_400
@@ -104,6 +104,14 @@ def read_parts(params: Facts) -> list[Statement]:
     """Return the tests of a statement of several, as they were written."""
     tests = params.get("tests", ())
     return [read_statement(text) for text in tests] if isinstance(tests, tuple) else []
+
+
+def write_test(stated: DecisionTestStated) -> str:
+    """Return a text that states the same as the payload of an event."""
+    window_s = stated.window_s or 0
+    return write_statement(
+        Statement(stated.rule, stated.version or 1, stated.subject, stated.params or {}, window_s, stated.grace_s)
+    )
 
 
 def write_statement(stated: Statement) -> str:

@@ -5,7 +5,7 @@ from typing import Final
 
 from projections.changes.recorded_requests import check_digest
 from projections.resolve.evidence import Evidence, SubjectObservation
-from projections.resolve.verdict import StatedTest, Verdict
+from projections.resolve.states import RuleFinding, StatedTest
 from projections.resolve.window import cover, unresolvable
 
 TESTED: Final = "junit.tested"
@@ -45,7 +45,7 @@ def _within(test: StatedTest, evidence: Evidence, event_type: str) -> list[Subje
 def _verdict(
     test: StatedTest, evidence: Evidence, *, through_s: int, failed_s: int | None, value: str,
     deciding: SubjectObservation | None, seen: list[SubjectObservation],
-) -> Verdict:  # fmt: skip
+) -> RuleFinding:  # fmt: skip
     return cover(
         test,
         evidence.now_s,
@@ -59,7 +59,7 @@ def _verdict(
     )
 
 
-def junit_passed(test: StatedTest, evidence: Evidence) -> Verdict:
+def junit_passed(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return whether tests passed in the last run of the window. A run without tests is no evidence."""
     seen = _within(test, evidence, TESTED)
     if not _is_over(test, evidence) or not seen:
@@ -84,7 +84,7 @@ def _names(one: SubjectObservation, name: str) -> set[str]:
     return set(value) if isinstance(value, tuple) else set()
 
 
-def alert_silent(test: StatedTest, evidence: Evidence) -> Verdict:
+def alert_silent(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return whether an alert did not fire in the window in which its source was heard."""
     fired = _within(test, evidence, FIRED)
     heard = sorted([*_within(test, evidence, HEARD), *fired], key=lambda one: one.at_s)
@@ -102,7 +102,7 @@ def alert_silent(test: StatedTest, evidence: Evidence) -> Verdict:
     )  # fmt: skip
 
 
-def command_exit(test: StatedTest, evidence: Evidence) -> Verdict:
+def command_exit(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return whether a command exits as it should: in its first run after the window that says anything."""
     expected, errors = test.number("code", 0), 0
     runs = [one for one in evidence.of(test.subject or "") if one.event_type == RAN and one.at_s >= test.due_s]
@@ -121,7 +121,7 @@ def command_exit(test: StatedTest, evidence: Evidence) -> Verdict:
     )  # fmt: skip
 
 
-def http_status(test: StatedTest, evidence: Evidence) -> Verdict:
+def http_status(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return whether enough samples of an address have the expected status."""
     seen = _within(test, evidence, SAMPLED)
     answered = [one for one in seen if isinstance(one.facts.get("status"), int)]
@@ -139,7 +139,7 @@ def http_status(test: StatedTest, evidence: Evidence) -> Verdict:
     )  # fmt: skip
 
 
-def no_event(test: StatedTest, evidence: Evidence) -> Verdict:
+def no_event(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return whether something was not observed of a subject whose source was read through the window."""
     seen = _within(test, evidence, test.text("type", ""))
     return _verdict(

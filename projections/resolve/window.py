@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from msgspec import structs
 
-from projections.resolve.verdict import State, StatedTest, Verdict
+from projections.resolve.states import RuleFinding, State, StatedTest
 
 
 def cover(
@@ -18,7 +18,7 @@ def cover(
     value: str,
     evidence: tuple[str, ...],
     first_position: int | None,
-) -> Verdict:
+) -> RuleFinding:
     """Return the verdict of a test that fails with an event, and succeeds if there is none until its end.
 
     It is final when what was read covers the window, also if it failed before: so when a decision enters a figure does
@@ -26,7 +26,7 @@ def cover(
     """
     named = tuple(filter(None, evidence))
     moment = datetime.fromtimestamp(due_s if failed_s is None else failed_s, UTC)
-    found = Verdict(
+    found = RuleFinding(
         state="running",
         value=f"{value} ({moment:%Y-%m-%d %H:%M} UTC)",
         start_s=start_s,
@@ -40,26 +40,26 @@ def cover(
     if failed_s is not None:
         return _in_state(found, "failed_early")
     if now_s > due_s + test.grace_s:
-        return Verdict(
+        return RuleFinding(
             state="overdue", value=f"what was observed ends before the window does: {_through(through_s)}",
             start_s=start_s, due_s=due_s, first_position=first_position,
         )  # fmt: skip
-    return Verdict(
+    return RuleFinding(
         state="running", value=_through(through_s), start_s=start_s, due_s=due_s, first_position=first_position
     )
 
 
-def waiting(value: str) -> Verdict:
+def waiting(value: str) -> RuleFinding:
     """Return that it is not known when the window begins."""
-    return Verdict(state="waiting", value=value)
+    return RuleFinding(state="waiting", value=value)
 
 
-def unresolvable(value: str, first_position: int | None = None) -> Verdict:
+def unresolvable(value: str, first_position: int | None = None) -> RuleFinding:
     """Return that no outcome can follow."""
-    return Verdict(state="unresolvable", value=value, first_position=first_position)
+    return RuleFinding(state="unresolvable", value=value, first_position=first_position)
 
 
-def _in_state(found: Verdict, state: State) -> Verdict:
+def _in_state(found: RuleFinding, state: State) -> RuleFinding:
     return structs.replace(found, state=state)
 
 

@@ -46,7 +46,7 @@ class DecisionTest(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of that review."""
 
 
-class TestsAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class DecisionTestsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Tests of decisions, the next due first, then those whose end is not known."""
 
     tests: list[DecisionTest]

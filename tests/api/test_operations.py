@@ -74,7 +74,7 @@ WITHOUT_TOOL = {
          "get_projections", "get_projection", "get_review_sample", "get_inventory", "get_probes", "get_profiles",
          "get_wrappers", "get_runs", "get_scenario", "get_gate", "get_judges", "get_label_queue", "get_suite_versions",
          "get_suite_version", "get_kept_scenario", "get_suite_comparison", "get_sessions",
-         "get_changes"),
+         "get_changes", "get_tests"),
         "owners ask it, not agents: a tool more costs every session of every agent",
     ),
 }  # fmt: skip

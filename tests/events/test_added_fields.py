@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from events.call import CallRecorded, CallRecordedV1
-from events.decision import DecisionRecorded, DecisionRecordedV1
+from events.decision import DecisionRecorded, DecisionRecordedV1, DecisionReviewed, DecisionReviewedV1
 from events.errors import InvalidEvent
 from events.evaluation import EvalScored, EvalScoredV1
 from events.model import ModelRegistered, ModelRegisteredV1
@@ -22,6 +22,11 @@ VERSIONS: dict[str, tuple[type[Payload], type[Payload], tuple[str, ...]]] = {
         ("cache_read_tokens", "cache_write_tokens", "switch", "verdict", "denied_by", "basis"),
     ),
     "decision.recorded": (DecisionRecordedV1, DecisionRecorded, ("cluster", "model", "reported_model")),
+    "decision.reviewed": (
+        DecisionReviewedV1,
+        DecisionReviewed,
+        ("rule", "rule_version", "basis", "due", "evidence"),
+    ),
     "eval.scored": (EvalScoredV1, EvalScored, ("model", "reported_model", "confidence")),
     "model.registered": (ModelRegisteredV1, ModelRegistered, ("version",)),
     "observation.recorded": (ObservationRecordedV1, ObservationRecorded, ("subject", "occurred", "facts")),
@@ -98,8 +103,8 @@ def test_a_score_that_version_2_cannot_state_is_written_as_version_3(change: str
 
 
 def test_a_payload_of_one_version_stays_as_it_is() -> None:
-    review = SAMPLES["decision.reviewed.v1"]
-    assert VOCABULARY.draft_of(review).data is review
+    amended = SAMPLES["decision.amended.v1"]
+    assert VOCABULARY.draft_of(amended).data is amended
     old = SAMPLES["decision.recorded.v1"]
     assert VOCABULARY.draft_of(old).data is old
 

@@ -38,7 +38,7 @@ def check(body: bytes, field: str | None, detail: str, advice: str) -> None:
     ("body", "field", "detail", "advice"),
     [
         (b'{"type":"decision.recorde.v1","data":{}}', "type", "not in the vocabulary", "'decision.recorded.v1'?"),
-        (b'{"type":"decision.reviewed.v9","data":{}}', "type", "not in the vocabulary", "'decision.reviewed.v1'?"),
+        (b'{"type":"decision.reviewed.v9","data":{}}', "type", "not in the vocabulary", "'decision.reviewed.v2'?"),
         (b'{"type":"zzz","data":{}}', "type", "'zzz' is not in the vocabulary", "Known types: alert."),
         (b'{"data":{"decision":"x"}}', "type", "required and missing", "Add it"),
         (b'{"type":"decision.recorded.v1"}', "data", "required and missing", "Add it"),

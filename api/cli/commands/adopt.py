@@ -65,6 +65,9 @@ def git(
     paths: Annotated[list[Path] | None, argument("Git repositories, or folders with some.", "[PATH...]")] = None,
     *,
     since: Since = None,
+    seen_through: Annotated[
+        str | None, option("When it was brought up to date; otherwise its newest change.", "TIME")
+    ] = None,
     agent: Agent = None,
     rules: Rules = None,
     record: Record = False,
@@ -73,9 +76,10 @@ def git(
 
     Agents are known by the marks that they leave in commits; a change without one is unmarked. A change is kept if
     it is neither reverted nor fixed within 14 days, and counts when it is so old. Without a path: the repository
-    here, or those below this folder. Nothing is fetched or run, and nothing is written without --record. With it,
-    every change is recorded, whatever --since and --agent say; what is there already is not recorded again. Exit code
-    1: a repository could not be read or recorded; 2: none could.
+    here, or those below this folder. Nothing is fetched or run. What happened is known until the newest change, or
+    until --seen-through: a time, or `now` after a `git pull`. Nothing is written without --record. With it, every
+    change is recorded, whatever --since and --agent say; what is there already is not recorded again. Exit code 1: a
+    repository could not be read or recorded; 2: none could.
 
     Example: tallystick adopt git ~/work --since 2026-01-01
     """
@@ -83,7 +87,8 @@ def git(
     from api.importers.adopt.change_record import record_changes
     from api.importers.adopt.git_changes import read_repositories
 
-    found = read_repositories(paths or [Path()], _options(since, agent, rules), show_progress)
+    options = _options(since, agent, rules, seen_through)
+    found = read_repositories(paths or [Path()], options, show_progress)
     if record and found.repositories:
         use_store(target, lambda store: record_changes(found, store, show_progress))
     preview = found.preview
@@ -174,8 +179,19 @@ def sessions(
     show(target, preview, print_sessions, code=(1 if preview.faults else 0) if preview.programs else 2)
 
 
-def _options(since: str | None, agent: str | None, rules: Path | None) -> "GitOptions":
+def _options(since: str | None, agent: str | None, rules: Path | None, seen_through: str | None = None) -> "GitOptions":
+    from datetime import UTC, datetime
+
     from api.importers.adopt.git_changes import GitOptions
     from api.parameters import parse_instant
 
-    return GitOptions(since=None if since is None else parse_instant("since", since), agent=agent, rules_file=rules)
+    seen = None
+    if seen_through is not None:
+        now = datetime.now(UTC)
+        seen = now if seen_through == "now" else min(now, parse_instant("seen_through", seen_through, end=True))
+    return GitOptions(
+        since=None if since is None else parse_instant("since", since),
+        agent=agent,
+        rules_file=rules,
+        seen_through=seen,
+    )

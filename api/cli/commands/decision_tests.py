@@ -5,11 +5,11 @@ from typing import Annotated
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import ask, show, use_store
 from api.cli.options import AsOf, flag, option
-from api.service.decision_tests import TestsQuery
+from api.service.decision_tests import DecisionTestsQuery
 
 
 @verb(server=True, reads=True)
-def list_tests(target: LedgerTarget, params: TestsQuery, as_of: AsOf = None) -> None:
+def list_tests(target: LedgerTarget, params: DecisionTestsQuery, as_of: AsOf = None) -> None:
     """Show the tests of decisions, and what their rules find.
 
     A test is stated with its decision: `tallystick record --test git.kept:14d`. It waits until it is known when its
@@ -46,7 +46,7 @@ def resolve(
     from api.service.decision_tests import get_tests
 
     if explain is not None:
-        show(target, ask(target, get_tests, TestsQuery(decision_id=explain), None), print_tests)
+        show(target, ask(target, get_tests, DecisionTestsQuery(decision_id=explain), None), print_tests)
         return
     resolved = use_store(target, lambda store: store.resolve(dry_run=dry_run), writable=not dry_run)
     show(target, resolved, print_resolved, code=1 if resolved.states.get("overdue") else 0)

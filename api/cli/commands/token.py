@@ -12,7 +12,7 @@ from api.text_format import format_time
 if TYPE_CHECKING:
     from api.token_store import Token, TokenStore
 
-SCOPES = ("append", "read", "review", "import", "admin")
+SCOPES = ("append", "read", "review", "observe", "import", "admin")
 REVIEW_POLICIES = ("any", "others", "none")
 DELIBERATION_POLICIES = ("auto", "off")
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from api.cli.output import make_table, open_console, print_note
 from api.cli.table import FittedTable
 from api.text_format import one_line, pluralize
-from tallystick.shapes.tests import DecisionTest, ResolvedTests, TestsAnswer
+from tallystick.shapes.tests import DecisionTest, DecisionTestsAnswer, ResolvedTests
 
 NONE = "No test was stated. State one with a decision: tallystick record TEXT --confidence 0.8 --test git.kept:14d"
 
 
-def print_tests(answer: TestsAnswer) -> None:
+def print_tests(answer: DecisionTestsAnswer) -> None:
     """Print tests; a single one with all that decides it."""
     console = open_console()
     if not answer.tests:

@@ -14,7 +14,7 @@ from api.http.request import ledger_of
 from api.http.route_table import operations
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Decisions and calibration": ("calibration", "decisions", "guardrails"),
+    "Decisions and calibration": ("calibration", "decisions", "tests", "guardrails"),
     "Evaluations": ("evaluations", "judges", "suites", "otlp"),
     "Models": ("models", "runs", "sessions", "changes"),
     "Log": ("events", "checkpoints", "evidence", "export", "projections"),

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Final
 
+from msgspec import structs
+
 from api.importers.adopt.git_changes import FoundRepositories, ReadRepository, RecordedChanges, change_facts
 from api.importers.adopt.observations import Facts, SubjectObserved, observation, read_observed, scan
 from api.importers.batch_append import FileFault, append_all
@@ -64,6 +66,8 @@ def _drafts(read: ReadRepository, index: ChangeIndex, result: RecordedChanges) -
     """Yield the events that the ledger lacks, and count them: observations, then the scan."""
     history, repository = read.history, repository_id(read)
     state = index.repository(repository)
+    if any(change.sha == state.head for change in history.changes):  # what is known of it already stays known
+        history = structs.replace(history, seen_s=max(history.seen_s, state.through_s))
     observations = list(_observations(history.changes, change_facts(history), state))
     for observed in observations:
         result.changes += observed.event_type == LANDED
@@ -72,7 +76,7 @@ def _drafts(read: ReadRepository, index: ChangeIndex, result: RecordedChanges) -
         yield observation(GIT, observed._replace(subject=f"{GIT}:{repository}:{observed.subject}"), state.scans)
     here = {change.sha for change in history.changes}
     gone = sum(sha not in here for sha in state.changes)
-    if observations or state.head != history.head:
+    if observations or (state.head, state.through_s) != (history.head, history.watermark_s):
         yield scan(
             GIT,
             repository,

@@ -41,6 +41,8 @@ class GitOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Only figures of this agent, or of `unmarked`."""
     rules_file: Path | None = None
     """The owner's own rules for recognising agents."""
+    seen_through: datetime | None = None
+    """When the repository was brought up to date; None: not later than its newest change."""
 
     def read_rules(self) -> Mapping[str, OwnRule]:
         """Read the file of rules. Errors: SourceUnreadable."""
@@ -129,6 +131,7 @@ def read_repositories(
         try:
             with progress(path.name, "changes") as report:
                 history = with_request_marks(read_history(repository, rules, report), requests)
+                history = _seen(history, options.seen_through, path)
             branch = repository.text("rev-parse", "--abbrev-ref", "HEAD")
         except TallystickError as error:
             preview.faults.append(FileFault.of(error, str(path)))
@@ -140,6 +143,16 @@ def read_repositories(
     if preview.repositories:
         options.check_agent(agents)
     return FoundRepositories(read, preview)
+
+
+def _seen(history: History, seen_through: datetime | None, path: Path) -> History:
+    """Return a history that is known through a time. Errors: InvalidQuery, for a time before its newest change."""
+    if seen_through is None:
+        return history
+    if seen_through.timestamp() < history.watermark_s:
+        newest = f"{datetime.fromtimestamp(history.watermark_s, UTC):%Y-%m-%dT%H:%M:%SZ}"
+        raise InvalidQuery("seen_through", f"{path} has a later change, {newest}.", "Name that time or a later one.")
+    return structs.replace(history, seen_s=int(seen_through.timestamp()))
 
 
 def of_agent(found: RepositoryChanges, agent: str | None) -> RepositoryChanges:

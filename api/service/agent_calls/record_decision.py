@@ -52,7 +52,7 @@ class RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: Label | None = None
     decision_id: Label | None = None
     question: Label | None = None
-    test: Annotated[str, msgspec.Meta(min_length=1, max_length=1000, examples=["git.kept:14d"])] | None = None
+    test: Annotated[str, msgspec.Meta(max_length=1000)] | None = None
     related_to: Annotated[tuple[Related, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
     check_id: StreamName | None = None
     embedding: Numbers | None = None

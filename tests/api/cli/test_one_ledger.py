@@ -67,6 +67,7 @@ READS: dict[Words, list[tuple[Value, ...]]] = {
     ("run", "list"): [(), ("--limit", 1)],
     ("run", "show"): [("run-a",), ("run-a", "--attempts"), ("live", "--attempts"), ("run-",), ("none",)],
     ("changes",): [(), ("--agent", "unmarked")],
+    ("tests",): [(), ("--state", "overdue"), ("--rule", "git.kep")],
     ("sessions",): [(), ("--program", "codex")],
     ("inventory",): [(), ("--model", "example-large"), ("--model", "nobody")],
     ("model", "list"): [(), ("--as-of", 590)],
@@ -301,6 +302,7 @@ HOSTS = {"typed": "aider", "named": "amp", "found": "azure"}
 
 WRITES: dict[Words, Arguments] = {
     ("record",): lambda folder: (folder.name,),
+    ("resolve",): lambda folder: (),
     ("review",): lambda folder: ("d0063", "--outcome", "success", "--notes", folder.name),
     ("retract",): lambda folder: (RETRACTED[folder.name.rpartition("-")[2]], "--reason", "recorded twice"),
     ("link",): lambda folder: ("d0063", "d0064", "--edge-type", "relates_to", "--context", folder.name),
@@ -341,7 +343,7 @@ WRITES: dict[Words, Arguments] = {
 ELSEWHERE: tuple[Words, ...] = (("judge", "run"), ("judge", "compare"))
 """Verbs that write, whose tests through a server are in test_judge_run.py: they need the fixtures of a recorded run."""
 
-KNOWN = {("evidence", "erase"), ("probe", "rescore"), ("mcp",)}
+KNOWN = {("evidence", "erase"), ("probe", "rescore"), ("mcp",), ("resolve",)}
 """Verbs that add something once, whatever the folder, or only as a client asks: the others add something each time."""
 
 

@@ -114,6 +114,8 @@ OTHERS = (
     "judge report",
     "judge run",
     "judge compare",
+    "tests",
+    "resolve",
 )
 """The verbs that have a test of their own here."""
 
@@ -276,3 +278,13 @@ def test_judges(tmp_path: Path) -> None:
     done(tmp_path / "t.db", "append", given=b"\n".join(map(encode_draft, lines)))
     figures = ("kappa", "+1.00", "sensitivity", "corrected pass rate", "judge: pass", "0.00")
     check(shown(tmp_path / "t.db", "judge", "report"), figures, (AGENTS[0], version))
+
+
+@pytest.mark.slow
+def test_tests_of_decisions_fit_a_terminal(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    for name in ("first-one", "second-one"):
+        tests = "git.kept:14d & forge.merged_and_kept:14d:kept_days=30;subject=pr:17"
+        done(ledger, "record", "Cache", "--id", name, "--agent", long_name("agent"), "--test", tests)
+    check(shown(ledger, "tests"), ["first-one", "second-one", "waiting"], [long_name("agent")])
+    check(shown(ledger, "resolve"), ["waiting 2"])

@@ -41,6 +41,8 @@ QUERIES = {
     "GET /runs": f"agent router probe {RANGE} limit offset as_of",
     "GET /runs/{run_id}": "include prefix as_of",
     "GET /changes": "since agent as_of",
+    "GET /tests": "state rule agent decision_id limit offset as_of",
+    "POST /tests/resolve": "dry_run",
     "GET /sessions": "since program as_of",
     "GET /inventory": "model search known router sort limit offset as_of",
     "GET /probes": "probe scorer model limit offset as_of",

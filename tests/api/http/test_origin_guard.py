@@ -33,7 +33,7 @@ NEEDED: dict[str, str | None] = {
     "POST /events": "append", "POST /cstp": "read", "PUT /evidence": "append", "DELETE /evidence/{digest}": "admin",
     "POST /decisions": "append", "POST /reviews": "append", "POST /retractions": "append",
     "POST /links": "append", "POST /alertmanager": "append", "POST /v1/logs": "append", "POST /v1/traces": "append",
-    "POST /labels": "append read", "POST /mcp": None, "POST /guardrails/check": None,
+    "POST /labels": "append read", "POST /tests/resolve": "observe", "POST /mcp": None, "POST /guardrails/check": None,
     "POST /guardrails": "admin", "DELETE /guardrails/{guardrail_id}": "admin",
     "POST /discovery": "append", "POST /discovery/{run}/responses": "append", "POST /discovery/{run}/signals": "append",
     "POST /discovery/{run}/finish": "append read",

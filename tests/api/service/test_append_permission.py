@@ -16,6 +16,7 @@ REFUSED: dict[Author, dict[str, type[TallystickError]]] = {
     Author.ADMIN: {"append": Forbidden, "import": Forbidden},
     Author.LEDGER: {"append": InvalidEvent, "import": InvalidEvent, "admin": InvalidEvent},
     Author.IMPORTER: {"append": InvalidEvent},
+    Author.OBSERVER: {"append": Forbidden},
 }
 """For each author and each scope of a caller: the error; none, if the caller may append it."""
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pytest
 
 from api.principal import OWNER, Forbidden, Principal
-from api.service.decision_tests import TestsQuery, get_tests, resolve_tests
+from api.service.decision_tests import DecisionTestsQuery, get_tests, resolve_tests
 from api.service.decision_writer import DecisionRequest, RecordedReview, continue_decision, record_decision
 from api.service.decisions import find_decision
 from api.service.ledger import LedgerService
@@ -71,7 +71,7 @@ class Ledger:
         return (await resolve_tests(self.service, dry_run=dry_run)).resolved
 
     async def test(self, decision_id: str) -> DecisionTest:
-        (found,) = (await get_tests(self.service.now(), TestsQuery(decision_id=decision_id))).tests
+        (found,) = (await get_tests(self.service.now(), DecisionTestsQuery(decision_id=decision_id))).tests
         return found
 
     async def review(self, caller: Principal, decision_id: str, outcome: Outcome = "failure") -> None:
@@ -241,6 +241,20 @@ def test_a_test_stated_after_the_evidence_judges_no_confidence(perform: Perform)
     perform(scenario)
 
 
+def test_a_test_stated_long_after_its_window_began_is_one_too(perform: Perform) -> None:
+    async def scenario(ledger: Ledger) -> None:
+        ledger.day(1)
+        soon, late = [await ledger.record() for _ in range(2)]
+        await ledger.land(0.99, soon, commit="b" * 40)
+        await ledger.land(0.9, late, commit="c" * 40)  # nobody had recorded that it had landed
+        ledger.day(20)
+        await ledger.scan(20)
+        assert [one.decision_id for one in await ledger.resolved()] == [soon]
+        assert (await ledger.test(late)).retrofitted
+
+    perform(scenario)
+
+
 def test_retracted_decisions_are_not_reviewed(perform: Perform) -> None:
     async def scenario(ledger: Ledger) -> None:
         name = await ledger.record()
@@ -250,7 +264,7 @@ def test_retracted_decisions_are_not_reviewed(perform: Perform) -> None:
         ledger.day(15)
         await ledger.scan(15)
         assert await ledger.resolved() == []
-        assert (await get_tests(ledger.service.now(), TestsQuery())).total == 0
+        assert (await get_tests(ledger.service.now(), DecisionTestsQuery())).total == 0
 
     perform(scenario)
 
@@ -301,13 +315,13 @@ def test_decisions_are_reviewed_in_the_order_in_which_they_are_due(perform: Perf
         ledger.day(20)
         await ledger.scan(20)
         assert [one.decision_id for one in await ledger.resolved()] == [early, late]
-        answer = await get_tests(ledger.service.now(), TestsQuery(limit=2))
+        answer = await get_tests(ledger.service.now(), DecisionTestsQuery(limit=2))
         assert [one.decision_id for one in answer.tests] == [early, late]
         assert (answer.states, answer.total, answer.next) == ({"succeeded": 2, "waiting": 1}, 3, 2)
-        (left,) = (await get_tests(ledger.service.now(), TestsQuery(offset=2))).tests
+        (left,) = (await get_tests(ledger.service.now(), DecisionTestsQuery(offset=2))).tests
         assert left.decision_id == waiting
-        assert (await get_tests(ledger.service.now(), TestsQuery(state="overdue"))).tests == []
-        unknown = (await get_tests(ledger.service.now(), TestsQuery(rule="git.kep"))).unknown_names
+        assert (await get_tests(ledger.service.now(), DecisionTestsQuery(state="overdue"))).tests == []
+        unknown = (await get_tests(ledger.service.now(), DecisionTestsQuery(rule="git.kep"))).unknown_names
         assert [one.nearest for one in unknown or ()] == ["git.kept"]
 
     perform(scenario)
@@ -323,7 +337,7 @@ def test_as_of_a_position_shows_what_was_known_there(perform: Perform) -> None:
         states = []
         for position in range(1, await ledger.service.head_position() + 1):
             view = await ledger.service.as_of(str(position))
-            tests = (await get_tests(view, TestsQuery())).tests
+            tests = (await get_tests(view, DecisionTestsQuery())).tests
             states.append((tests[0].state, tests[0].reviewed_by) if tests else None)
         assert states == [None, ("waiting", None), ("running", None), ("succeeded", None), ("succeeded", RULE)]
 

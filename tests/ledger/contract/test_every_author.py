@@ -15,7 +15,8 @@ from tests.support.event_loop import run
 
 OWNERS = {
     "decision.amended.v1", "decision.thought.v1", "decision.asked.v1", "decision.preserved.v1", "decision.embedded.v1",
-    "decision.retracted.v1", "decision.linked.v1", "thought.embedded.v1", "thought.adopted.v1",
+    "decision.retracted.v1", "decision.test_stated.v1", "decision.linked.v1", "thought.embedded.v1",
+    "thought.adopted.v1",
     "discovery.attempted.v1", "discovery.signalled.v1", "discovery.finished.v1", "discovery.signalled_late.v1",
     "eval.scenario_revised.v1", "eval.scored.v1", "eval.scored.v2", "eval.scored.v3", "eval.finished.v1",
     "eval.reopened.v1", "attestation.recorded.v1", "session.recorded.v1",
@@ -23,7 +24,7 @@ OWNERS = {
 """Only the agent that made the decision, the thought, the run, the scenario or the session that the event is about."""
 
 ANYONE = {
-    "decision.reviewed.v1",  # the first time; then its reviewer
+    "decision.reviewed.v1", "decision.reviewed.v2",  # the first time; then its reviewer
     "model.aliased.v1",  # a model belongs to nobody
     "wrapper.declared.v1", "wrapper.withdrawn.v1",  # a name of the list of hosts
     "eval.labelled.v1",  # people label answers of any run; a token's policy says who

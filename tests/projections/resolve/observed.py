@@ -8,7 +8,7 @@ from projections.changes.change_index import ChangeIndex
 from projections.resolve.evidence import Evidence
 from projections.resolve.stated_tests import StatedTests, find_verdict
 from projections.resolve.statement import read_statement
-from projections.resolve.verdict import StatedTest, Verdict
+from projections.resolve.states import RuleFinding, StatedTest
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 BEGIN_S = int(BEGIN.timestamp())
@@ -60,7 +60,7 @@ class Observed:
     def evidence(self, day: float) -> Evidence:
         return self.tests.evidence(self.changes, BEGIN_S + int(day * DAY_S))
 
-    def verdict(self, text: str, day: float = 100, *, stated: float = 0, position: int = 1) -> Verdict:
+    def verdict(self, text: str, day: float = 100, *, stated: float = 0, position: int = 1) -> RuleFinding:
         """What a test finds that was stated on a day, before all that was observed; as of another day."""
         return find_verdict(stated_test(text, stated, position), self.evidence(day))
 

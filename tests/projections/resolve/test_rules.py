@@ -5,7 +5,7 @@ from msgspec import structs
 
 from projections.changes.recorded_requests import check_digest
 from projections.resolve.stated_tests import find_verdict
-from projections.resolve.verdict import State
+from projections.resolve.states import State
 from tests.projections.resolve.observed import BEGIN_S, DAY_S, REPO, Observed, stated_test
 
 SHA, OTHER = "a1" * 20, "b2" * 20

@@ -15,10 +15,12 @@ from events.decision import (
     DecisionRecordedV1,
     DecisionRetracted,
     DecisionReviewed,
+    DecisionTestStated,
     DecisionThought,
 )
 from ledger.log import Query
 from projections.decisions.decision_state import DecisionState, HistoryEntry
+from projections.resolve.statement import write_test
 
 EVENTS_SHOWN = 40
 """Events of a stream that a page lists, the latest."""
@@ -75,6 +77,7 @@ _WORDS: Mapping[type, Callable[[Any], tuple[str, str]]] = {
     DecisionReviewed: lambda it: ("reviewed", it.outcome),
     DecisionThought: lambda it: ("thought", one_line(it.text[: _VALUE_CHARS_MAX * 2], _VALUE_CHARS_MAX)),
     DecisionAsked: lambda it: ("question stated", it.question),
+    DecisionTestStated: lambda it: ("test stated", write_test(it)),
     DecisionRetracted: lambda it: ("retracted", one_line(it.reason[: _VALUE_CHARS_MAX * 2], _VALUE_CHARS_MAX)),
     DecisionPreserved: lambda it: ("preserved" if it.preserve else "no longer preserved", ""),
 }

@@ -56,7 +56,7 @@ class StatedTest(msgspec.Struct, frozen=True, kw_only=True):
         return (self.stated_s if self.start_s is None else self.start_s) + self.window_s
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class RuleFinding(msgspec.Struct, frozen=True, kw_only=True):
     """What a rule finds by now."""
 
     state: State
