@@ -1,5 +1,6 @@
 """Decisions that are resolved by their tests: what is reviewed, when, by whom, and what never is."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, TypeVar
 import pytest
 
 from api.principal import OWNER, Forbidden, Principal
+from api.service import resolver_task
 from api.service.decision_tests import DecisionTestsQuery, get_tests, resolve_tests
 from api.service.decision_writer import DecisionRequest, RecordedReview, continue_decision, record_decision
 from api.service.decisions import find_decision
@@ -18,6 +20,7 @@ from events.errors import InvalidEvent, TallystickError
 from events.observation import ObservationRecorded, ObservationScanned
 from events.registry import VOCABULARY
 from ledger.errors import IdentityConflict
+from ledger.log import Query
 from tallystick.shapes.decisions import Outcome
 from tallystick.shapes.tests import DecisionTest
 from tests.projections.resolve.observed import BEGIN, REPO, at
@@ -103,6 +106,7 @@ def perform(tmp_path: Path) -> Callable[[Callable[[Ledger], Coroutine[Any, Any, 
 
 Perform = Callable[[Callable[[Ledger], Coroutine[Any, Any, None]]], None]
 RULE = "/resolvers/git.kept.v1"
+REVIEWED = VOCABULARY.names_of(DecisionReviewed)
 
 
 def test_a_kept_change_reviews_its_decision_once_when_its_window_is_covered(perform: Perform) -> None:
@@ -340,5 +344,44 @@ def test_as_of_a_position_shows_what_was_known_there(perform: Perform) -> None:
             tests = (await get_tests(view, DecisionTestsQuery())).tests
             states.append((tests[0].state, tests[0].reviewed_by) if tests else None)
         assert states == [None, ("waiting", None), ("running", None), ("succeeded", None), ("succeeded", RULE)]
+
+    perform(scenario)
+
+
+def test_a_server_resolves_by_itself(perform: Perform, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolver_task, "TICK_S", 0.001)
+    monkeypatch.setattr(resolver_task, "REST", 0)
+
+    async def scenario(ledger: Ledger) -> None:
+        task = asyncio.create_task(resolver_task.keep_resolved(ledger.service))
+        try:
+            names = []
+            for day in (0, 20):
+                ledger.day(day)
+                names.append(await ledger.record())
+                await ledger.land(day, names[-1], commit=f"{day:040x}")
+                ledger.day(day + 14)
+                after = await ledger.service.head_position()
+                await ledger.scan(day + 14)
+                async for _ in ledger.service.follow(Query(types=REVIEWED, after=after)):
+                    break
+            assert [await ledger.outcome(name) for name in names] == [("success", RULE)] * 2
+        finally:
+            task.cancel()
+
+    perform(scenario)
+
+
+def test_two_resolvers_at_once_review_once(perform: Perform) -> None:
+    async def scenario(ledger: Ledger) -> None:
+        names = [await ledger.record() for _ in range(20)]
+        await ledger.land(0, *names)
+        ledger.day(14)
+        await ledger.scan(14)
+        await asyncio.gather(*(resolve_tests(ledger.service) for _ in range(3)), ledger.review(BOB, names[7]))
+        reviews = await ledger.service.reader.counts(Query(types=REVIEWED))
+        assert sum(reviews.values()) in (20, 21)  # the person's may have come after the rule's
+        assert await ledger.outcome(names[7]) == ("failure", "bob")
+        assert [one.state for one in await ledger.resolved()] == []
 
     perform(scenario)
