@@ -23,8 +23,8 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 129_560,
-    "lines of api": 66_070,
+    "lines": 129_690,
+    "lines of api": 66_160,
     "routes": 80,
     "verbs": 98,
     "options": 519,

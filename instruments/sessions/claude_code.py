@@ -165,8 +165,8 @@ class ClaudeCodeReader:
             self._add_user(line, line.message, session)
         elif line.type == "system":
             self._add_system(line, session)
-        elif line.type == "pr-link" and line.pr_url and line.pr_url not in session.pull_requests:
-            session.pull_requests.append(line.pr_url)
+        elif line.type == "pr-link":
+            session.note_requests(PULL_REQUEST.findall(line.pr_url or ""), line.timestamp)
 
     def _add_system(self, line: _Line, session: AgentSession) -> None:
         session.compactions += line.subtype == "compact_boundary"
@@ -194,7 +194,7 @@ class ClaudeCodeReader:
             if block.type == "tool_use" and block.id and block.id not in self._owners:
                 self._owners[block.id] = session
                 tool = block.name if block.name in TOOLS else OTHER_TOOL
-                session.calls[block.id] = SessionCall(block.id, tool, line.timestamp)
+                session.calls[block.id] = SessionCall(block.id, tool, line.timestamp, model=message.model)
                 if "gh pr create" in _command(block.input):
                     self._opening.add(block.id)
 
@@ -229,12 +229,8 @@ class ClaudeCodeReader:
             call.verdict = "ok"
             if call.tool == "ExitPlanMode":  # a plan that was approved may be carried out by another model
                 self._served.expect("explained")
-        for commit in _commits(line.tool_use_result):
-            if commit not in owner.commits:
-                owner.commits.append(commit)
-        for address in PULL_REQUEST.findall(text) if call.id in self._opening else ():
-            if address not in owner.pull_requests:
-                owner.pull_requests.append(address)
+        owner.note_commits(call, _commits(line.tool_use_result))
+        owner.note_requests(PULL_REQUEST.findall(text) if call.id in self._opening else (), call.time)
         agent = line.tool_use_result.get("agentId") if isinstance(line.tool_use_result, dict) else None
         if isinstance(agent, str):
             owner.named_subagents.setdefault(agent, False)

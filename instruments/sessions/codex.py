@@ -168,7 +168,7 @@ class _Thread:
         if part in _CALLS and name and name not in self._owners:
             self._owners[name] = session
             tool = _text(item.get("name")) or part.removesuffix("_call")
-            session.calls[name] = SessionCall(name, tool if tool in TOOLS else OTHER_TOOL, time)
+            session.calls[name] = SessionCall(name, tool if tool in TOOLS else OTHER_TOOL, time, requested=self._model)
             if part == "web_search_call":
                 session.calls[name].verdict = "ok" if item.get("status") == "completed" else None
             if "gh pr create" in _joined(item.get("arguments") or item.get("input")):
@@ -179,12 +179,8 @@ class _Thread:
     def _add_result(self, call: SessionCall, output: str, session: AgentSession) -> None:
         if call.verdict is None:
             call.verdict, call.by, call.basis = _judge(output)
-        for commit in COMMIT.findall(output.replace("\\n", "\n")):
-            if commit not in session.commits:
-                session.commits.append(commit)
-        for address in PULL_REQUEST.findall(output) if call.id in self._opening else ():
-            if address not in session.pull_requests:
-                session.pull_requests.append(address)
+        session.note_commits(call, COMMIT.findall(output.replace("\\n", "\n")))
+        session.note_requests(PULL_REQUEST.findall(output) if call.id in self._opening else (), call.time)
 
     def _add_event(self, part: str, event: dict[str, Any], time: str, session: AgentSession, *, is_copy: bool) -> None:
         if part == "token_count":

@@ -5,6 +5,7 @@ counted by the ids that the model's provider gave them, once over all files.
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -65,6 +66,24 @@ class SessionCall(msgspec.Struct):
     """None: the file has no result."""
     by: DeniedBy | None = None
     basis: VerdictBasis | None = None
+    model: str | None = None
+    """The model that made it, if the file says it."""
+    requested: str | None = None
+    """The model that was asked for, if the file says it."""
+
+
+class MadeDecision(msgspec.Struct, frozen=True):
+    """Something that others can call right or wrong later: a commit, or a pull request."""
+
+    request: int | None
+    """The number of the request; None: it is a commit."""
+    commit: str | None
+    """The commit, perhaps shortened, or the last one before the request."""
+    time: str
+    model: str | None
+    """The model that answered, if the file says it."""
+    requested: str | None
+    """The model that was asked for, if the file says it."""
 
 
 CallEnd = tuple[CallVerdict, DeniedBy | None, VerdictBasis | None]
@@ -103,6 +122,8 @@ class AgentSession(msgspec.Struct, kw_only=True):
     """Addresses of pull requests."""
     commits: list[str] = []
     """Ids of commits, perhaps shortened."""
+    made: list[MadeDecision] = []
+    """Its commits and pull requests, in their order."""
     subagents: int = 0
     """Files of sub-agents."""
     named_subagents: dict[str, bool] = {}
@@ -119,6 +140,23 @@ class AgentSession(msgspec.Struct, kw_only=True):
         for answer in self.answers.values():
             total.add(answer.tokens)
         return total
+
+    def note_commits(self, call: SessionCall, commits: Iterable[str]) -> None:
+        """Note the commits that the result of a call shows."""
+        for commit in commits:
+            if commit not in self.commits:
+                self.commits.append(commit)
+                self.made.append(MadeDecision(None, commit, call.time, call.model, call.requested))
+
+    def note_requests(self, addresses: Iterable[str], time: str) -> None:
+        """Note pull requests, by their addresses. They are of the model that answered last."""
+        for address in addresses:
+            if address not in self.pull_requests:
+                self.pull_requests.append(address)
+                last = next(reversed(self.answers.values()), None)
+                model, requested = (None, None) if last is None else (last.model, last.requested)
+                commit = self.commits[-1] if self.commits else None
+                self.made.append(MadeDecision(int(address.rpartition("/")[2]), commit, time, model, requested))
 
     @property
     def missing_subagents(self) -> int:

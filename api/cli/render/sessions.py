@@ -73,7 +73,13 @@ def _print_figures(console: Console, found: "SessionsPreview | SessionsAnswer") 
 def _print_new(console: Console, recorded: "RecordedSessions") -> None:
     new = ", ".join(
         pluralize(count, noun)
-        for count, noun in ((recorded.sessions, "session"), (recorded.answers, "answer"), (recorded.calls, "call"))
+        for count, noun in (
+            (recorded.sessions, "session"),
+            (recorded.answers, "answer"),
+            (recorded.calls, "call"),
+            (recorded.decisions, "decision"),
+        )
+        if count or noun != "decision"
     )
     unchanged = f"; {pluralize(recorded.unchanged, 'session')} unchanged" if recorded.unchanged else ""
     console.print(f"Recorded: {new}, {recorded.evidence_bytes / 1e6:,.1f} MB of evidence{unchanged}.", soft_wrap=True)

@@ -33,11 +33,12 @@ _stream_id = re.compile(STREAM_ID_PATTERN)
 
 
 class SessionEvents(NamedTuple):
-    """What is recorded of a session: its calls with their times, and how many may still change."""
+    """What is recorded of a session: its calls with their times, how many may still change, and whether it is over."""
 
     session_id: str
     calls: list[tuple[CallRecorded, datetime | None]]
     unfinished: int
+    is_over: bool
 
 
 def session_events(session: AgentSession, now: datetime | None = None) -> SessionEvents:
@@ -57,7 +58,7 @@ def session_events(session: AgentSession, now: datetime | None = None) -> Sessio
             calls.append((_of_call(call, session, session_id), moment_of(call.time)))
         else:
             unfinished += 1
-    return SessionEvents(session_id, calls, unfinished)
+    return SessionEvents(session_id, calls, unfinished, is_quiet)
 
 
 def _of_answer(answer: SessionAnswer, session: AgentSession, session_id: str) -> CallRecorded:
@@ -66,9 +67,9 @@ def _of_answer(answer: SessionAnswer, session: AgentSession, session_id: str) ->
         call_id=name_stream(session.program, answer.id),
         operation="chat",
         agent=session.program,
-        agent_version=_label(answer.version),
-        model=_label(answer.requested),
-        reported_model=_label(answer.model),
+        agent_version=label_of(answer.version),
+        model=label_of(answer.requested),
+        reported_model=label_of(answer.model),
         conversation_id=session_id,
         input_tokens=tokens.input + tokens.cache_read + tokens.cache_write,
         cache_read_tokens=tokens.cache_read,
@@ -155,7 +156,8 @@ def _time(text: str) -> str | None:
     return None if moment_of(text) is None else text
 
 
-def _label(text: str | None) -> str | None:
+def label_of(text: str | None) -> str | None:
+    """Return a text as a label; None if it is empty."""
     return text[:LABEL_CHARS_MAX] or None if text is not None else None
 
 

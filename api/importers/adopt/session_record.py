@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import structs
 
+from api.importers.adopt.session_decisions import FoundDecision, session_decisions
 from api.importers.adopt.session_events import SessionEvents, describe_session, session_events
 from api.importers.adopt.sessions import FoundSecrets, FoundSessions, RecordedSessions
 from api.importers.batch_append import STREAMS_MAX, FileFault, append_all
@@ -20,6 +21,7 @@ from api.progress import OpenProgress
 from api.service.evidence import Blob, digest_of
 from api.service.store import EventStore
 from events.call import CallRecorded
+from events.decision import DecisionRecorded
 from events.envelope import Draft
 from events.limits import EVIDENCE_BYTES_MAX, ITEMS_MAX
 from events.registry import VOCABULARY
@@ -93,15 +95,27 @@ class SessionWriter:
         known = await self._known(found)
         new = [(call, time) for call, time in found.calls if call.call_id not in known]
         drafts: list[Draft] = [VOCABULARY.draft_of(call, id=f"call:{call.call_id}", time=time) for call, time in new]
+        decisions = await self._new_decisions(session, is_over=found.is_over)
+        drafts += [draft for decision in decisions for draft in decision.drafts(session.program)]
         event_id = f"session:{found.session_id}:{version + 1}"
         drafts.append(VOCABULARY.draft_of(described, id=event_id))  # the last: without it the session is read again
         await append_all(drafts, self._store)
         result.sessions += 1
         result.there += len(known)
+        result.decisions += len(decisions)
         result.calls += sum(call.tool is not None for call, _ in new)
         result.answers += sum(call.tool is None for call, _ in new)
         here = [known[call.call_id] == call for call, _ in found.calls if call.call_id in known]
         result.differing += len(here) - sum(here)
+
+    async def _new_decisions(self, session: AgentSession, *, is_over: bool) -> Sequence[FoundDecision]:
+        """Return the decisions of a session that the ledger does not have."""
+        found = {f"decision/{one.decision.decision_id}": one for one in session_decisions(session, is_over=is_over)}
+        names, subjects = VOCABULARY.names_of(DecisionRecorded), list(found)
+        for start in range(0, len(subjects), STREAMS_MAX):
+            for fact in VOCABULARY.facts(await self._store.streams(subjects[start : start + STREAMS_MAX], names)):
+                found.pop(fact.subject, None)
+        return list(found.values())
 
     async def _is_erased(self, found: SessionEvents, erased: Set[str]) -> bool:
         """Return whether a session is erased, or has calls of one: its own part is not known then."""

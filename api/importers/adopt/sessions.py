@@ -106,6 +106,8 @@ class RecordedSessions(msgspec.Struct, kw_only=True):
     """New answers of models."""
     calls: int = 0
     """New calls of tools."""
+    decisions: int = 0
+    """New commits, pull requests, and final answers of headless runs."""
     there: int = 0
     """Answers and calls that were there: of the same session before, or of one that copied them."""
     unfinished: int = 0

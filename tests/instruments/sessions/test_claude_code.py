@@ -206,7 +206,7 @@ def test_nobody_denied_a_call_where_nobody_was(tmp_path: Path) -> None:
 
 def test_names_of_tools_that_users_define_are_not_kept(tmp_path: Path) -> None:
     assert [*written(tmp_path, called("mcp__secret_server__drop")).calls.values()] == [
-        SessionCall("t1", "other", "2026-01-01T00:00:00.000Z")
+        SessionCall("t1", "other", "2026-01-01T00:00:00.000Z", model="claude-x")
     ]
 
 

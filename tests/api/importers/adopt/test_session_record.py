@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +28,9 @@ from tests.api.cli.command import done, tally
 from tests.support.paths import SHARED
 
 SAMPLES = SHARED / "sessions"
+MADE = r"Commit [0-9a-f]+|Open pull request \d+|Final answer of a headless run|"
+"""The texts of decisions that are made of sessions."""
+
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 BEGAN = datetime(2026, 10, 31, 12, 0, tzinfo=UTC)
 
@@ -265,6 +269,9 @@ def test_no_event_has_a_text_path_or_name_of_a_sample(tmp_path: Path) -> None:
     for event in events:
         data = msgspec.to_builtins(event.data)
         data.pop("media_type", None)
+        assert re.fullmatch(
+            r"Commit [0-9a-f]+|Open pull request \d+|Final answer of a headless run|", data.pop("decision", "")
+        )
         for text in texts_in(data):
             assert not set(text) & set(" /\\@"), text
     log = b"".join(msgspec.json.encode(event) for event in events).decode()
