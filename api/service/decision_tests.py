@@ -102,8 +102,8 @@ async def resolve_tests(ledger: LedgerService, *, dry_run: bool = False) -> Reso
 
     Errors: those of `Log.append`.
     """
-    found, position = await _find(ledger)
-    decided = [one for one in found if is_final(one.verdict) and one.tested.reviewed_by is None]
+    found, position = await _find(ledger, only_open=True)
+    decided = [one for one in found if is_final(one.verdict)]
     decided.sort(key=_due_first)
     resolved, retrofitted = list[DecisionTest](), 0
     for start in range(0, len(decided), BATCH_EVENTS_MAX):
@@ -114,12 +114,14 @@ async def resolve_tests(ledger: LedgerService, *, dry_run: bool = False) -> Reso
     return ResolvedTests(resolved=resolved, states=_count(found), retrofitted=retrofitted)
 
 
-async def _find(view: View) -> tuple[list[_Found], int]:
-    """Return what every test finds by now, and the position as of which that is."""
+async def _find(view: View, *, only_open: bool = False) -> tuple[list[_Found], int]:
+    """Return what every test finds by now, or only of decisions without a review; and the position as of which."""
     projection, position = await view.at(StatedTests, also=(ChangeIndex,))
     changes = await view.beside(ChangeIndex)
     evidence = projection.evidence(changes, int(view.clock().timestamp()))
-    tests, found = iter(projection.tested()), list[_Found]()
+    tested = projection.tested()
+    tests = iter([one for one in tested if one.reviewed_by is None] if only_open else tested)
+    found = list[_Found]()
     while some := [_Found(one, find_verdict(one.test, evidence)) for one in islice(tests, PAUSE_AFTER)]:
         found += some
         await asyncio.sleep(0)

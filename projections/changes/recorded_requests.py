@@ -67,7 +67,7 @@ def observe_request(
     elif data.event_type == MERGED:
         request.merged_s, request.closed_s, request.commit = at_s, None, text_of(facts, "commit")
     elif data.event_type == CLOSED:
-        request.closed_s = at_s
+        request.merged_s, request.closed_s, request.commit = None, at_s, None
     elif data.event_type == REOPENED:
         request.merged_s = request.closed_s = request.commit = None
     elif data.event_type == REVIEWED:

@@ -69,7 +69,7 @@ class ResolvedTests(msgspec.Struct, frozen=True, kw_only=True):
     resolved: list[DecisionTest]
     """The decisions that were reviewed now, in the order in which they were due."""
     states: dict[str, int]
-    """How many tests are in each state."""
+    """How many of the tests whose decision nobody had reviewed are in each state."""
     retrofitted: int
     """Tests with an outcome that no decision is reviewed by: there was evidence before they were stated, and their
     decision states a confidence."""

@@ -117,10 +117,17 @@ ADOPT = (
     Verb("sessions", "Show what sessions of coding agents on this machine did.", "adopt:sessions"),
 )
 
+OBSERVE = (
+    Verb("command", "Run registered commands, and record how each ended.", "observe:command"),
+    Verb("http", "Ask registered addresses, and record the status of each answer.", "observe:http"),
+    Verb("junit", "Record the results of test runs, from files in the form of JUnit.", "observe:junit"),
+)
+
 VERBS = (
     Verb("record", "Record a decision.", "record:record", panel=RECORD),
     Verb("review", "Record how a decision turned out.", "review:review", panel=RECORD),
     Verb("resolve", "Review decisions by their tests.", "decision_tests:resolve", panel=RECORD),
+    Verb("observe", "Record what tests of decisions look at.", verbs=OBSERVE, panel=RECORD),
     Verb("retract", "Withdraw a decision from every figure.", "retract:retract", panel=RECORD),
     Verb("link", "Link a decision to another one.", "link:link", panel=RECORD),
     Verb("append", "Append events from a file or a pipe.", "append:append", panel=RECORD),

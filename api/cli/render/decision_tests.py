@@ -1,10 +1,14 @@
 """Print tests of decisions, and what resolving them did."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from api.cli.output import make_table, open_console, print_note
 from api.cli.table import FittedTable
 from api.text_format import one_line, pluralize
+
+if TYPE_CHECKING:
+    from api.importers.observe.observers import Observation
 from tallystick.shapes.tests import DecisionTest, DecisionTestsAnswer, ResolvedTests
 
 NONE = "No test was stated. State one with a decision: tallystick record TEXT --confidence 0.8 --test git.kept:14d"
@@ -43,6 +47,13 @@ def print_resolved(resolved: ResolvedTests) -> None:
         print_note(
             f"{pluralize(overdue, 'test')} overdue: observe what they are about. tallystick tests --state overdue"
         )
+
+
+def print_observations(observed: "Sequence[Observation]") -> None:
+    """Print what was observed."""
+    console = open_console()
+    for one in observed:
+        console.print(f"{one_line(one.subject)}: {one_line(one.observed)}", soft_wrap=True)
 
 
 def _states(states: Mapping[str, int]) -> str:

@@ -6,22 +6,28 @@ Redirects are failures, proxies of the environment are not used, and the whole a
 import asyncio
 import ssl
 import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import httpx
 
 from api.service.webhooks.endpoint_store import Endpoint
 from api.service.webhooks.message import CONTENT_TYPE, Message, sign
-from api.service.webhooks.receiver_address import Address, AddressRefused, resolve
+from api.service.webhooks.receiver_address import AddressRefused, resolve
 
 RETRY_AFTER_STATUSES = frozenset({429, 503})
 RETRY_AFTER_S_MAX = 86_400.0
 """The longest wait that a receiver may ask for."""
 
 GONE = 410
+
+NO_ANSWER = (AddressRefused, httpx.HTTPError, OSError, ValueError)
+"""Errors of a request that has no answer."""
+
+_Judged = TypeVar("_Judged")
 
 
 class AttemptResult(NamedTuple):
@@ -49,52 +55,77 @@ async def attempt(endpoint: Endpoint, message: Message) -> AttemptResult:
             return await _send(endpoint, message)
     except TimeoutError:
         return AttemptResult(None, f"no answer within {endpoint.pace.timeout_s:g} s")
-    except AddressRefused as error:
-        return AttemptResult(None, "address refused", f"{error}; see --allow-private.")
-    except httpx.RemoteProtocolError as error:
-        return AttemptResult(None, "the answer is not HTTP", str(error))
-    except (httpx.HTTPError, OSError, ValueError) as error:
-        reason = "TLS failed" if _is_tls(error) else "no connection"
-        return AttemptResult(None, reason, str(error) or type(error).__name__)
+    except NO_ANSWER as error:
+        return AttemptResult(None, *describe_failure(error))
+
+
+def describe_failure(error: Exception) -> tuple[str, str]:
+    """Return why there was no answer, without the address, and more for the operator."""
+    if isinstance(error, AddressRefused):
+        return "address refused", f"{error}; see --allow-private."
+    if isinstance(error, httpx.RemoteProtocolError):
+        return "the answer is not HTTP", str(error)
+    return "TLS failed" if _is_tls(error) else "no connection", str(error) or type(error).__name__
 
 
 async def _send(endpoint: Endpoint, message: Message) -> AttemptResult:
-    url = httpx.URL(endpoint.url)
-    port = url.port or {"http": 80, "https": 443}[url.scheme]
-    addresses = await resolve(url.raw_host.decode(), port, allow_private=endpoint.allow_private)
-    for address in addresses[:-1]:
-        try:
-            return await _post(endpoint, message, url, address)
-        except httpx.ConnectError:
-            continue
-    return await _post(endpoint, message, url, addresses[-1])
-
-
-async def _post(endpoint: Endpoint, message: Message, url: httpx.URL, address: Address) -> AttemptResult:
     headers = {
-        "host": url.netloc.decode(),
-        "content-type": CONTENT_TYPE,
-        "accept-encoding": "identity",
         "user-agent": "tallystick-webhook",
-        "connection": "close",
+        "content-type": CONTENT_TYPE,
         **sign(endpoint.secret, message, int(time.time())),
     }
-    timeout_s = endpoint.pace.timeout_s
+    return await ask_checked(
+        "POST", endpoint.url, _judge, content=message.body, headers=headers, timeout_s=endpoint.pace.timeout_s,
+        allow_private=endpoint.allow_private,
+    )  # fmt: skip
+
+
+async def ask_checked(
+    method: str,
+    address: str,
+    judge: Callable[[httpx.Response], _Judged],
+    *,
+    timeout_s: float,
+    allow_private: bool,
+    content: bytes = b"",
+    headers: Mapping[str, str] | None = None,
+) -> _Judged:
+    """Send a request to an address that was checked, and return what is made of the head of the answer.
+
+    Errors: AddressRefused, OSError, httpx.HTTPError, ValueError.
+    """
+    url = httpx.URL(address)
+    port = url.port or {"http": 80, "https": 443}[url.scheme]
+    checked = await resolve(url.raw_host.decode(), port, allow_private=allow_private)
+    given = {
+        "host": url.netloc.decode(),
+        "accept-encoding": "identity",
+        "user-agent": "tallystick",
+        "connection": "close",
+        **(headers or {}),
+    }
     verify = _tls_context() if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    client = httpx.AsyncClient(verify=verify, trust_env=False, follow_redirects=False, timeout=timeout_s)
-    request = client.build_request(
-        "POST",
-        url.copy_with(host=str(address)),
-        content=message.body,
-        headers=headers,
-        extensions={"sni_hostname": url.raw_host.decode()},
-    )
-    async with client:
-        response = await client.send(request, stream=True)
-        try:
-            return _judge(response)
-        finally:
-            await response.aclose()
+    for one in checked:
+        client = httpx.AsyncClient(verify=verify, trust_env=False, follow_redirects=False, timeout=timeout_s)
+        request = client.build_request(
+            method,
+            url.copy_with(host=str(one)),
+            content=content,
+            headers=given,
+            extensions={"sni_hostname": url.raw_host.decode()},
+        )
+        async with client:
+            try:
+                response = await client.send(request, stream=True)
+            except httpx.ConnectError:
+                if one == checked[-1]:
+                    raise
+                continue
+            try:
+                return judge(response)
+            finally:
+                await response.aclose()
+    raise OSError(f"{url.host} has no address")
 
 
 def _judge(response: httpx.Response) -> AttemptResult:

@@ -280,6 +280,18 @@ def _pulls(folder: Path) -> Path:
     return path
 
 
+def _observers(folder: Path) -> Path:
+    path = folder / "observers.toml"
+    path.write_text('[commands.smoke]\nrun = ["true"]\n', encoding="utf-8")
+    return path
+
+
+def _results(folder: Path) -> Path:
+    path = folder / "results.xml"
+    path.write_text(f'<testsuite><testcase name="{folder.name}"/></testsuite>', encoding="utf-8")
+    return path
+
+
 def _session(folder: Path) -> Path:
     path = folder / "session.json"
     path.write_text(json.dumps(json.loads(SESSION.read_text(encoding="utf-8")) | {"sessionId": folder.name}))
@@ -303,6 +315,8 @@ HOSTS = {"typed": "aider", "named": "amp", "found": "azure"}
 WRITES: dict[Words, Arguments] = {
     ("record",): lambda folder: (folder.name,),
     ("resolve",): lambda folder: (),
+    ("observe", "command"): lambda folder: ("--config", _observers(folder)),
+    ("observe", "junit"): lambda folder: (_results(folder), "--name", "unit"),
     ("review",): lambda folder: ("d0063", "--outcome", "success", "--notes", folder.name),
     ("retract",): lambda folder: (RETRACTED[folder.name.rpartition("-")[2]], "--reason", "recorded twice"),
     ("link",): lambda folder: ("d0063", "d0064", "--edge-type", "relates_to", "--context", folder.name),
@@ -340,8 +354,8 @@ WRITES: dict[Words, Arguments] = {
 }  # fmt: skip
 """Verbs that write, with arguments that add something when they are used for the first time in a folder."""
 
-ELSEWHERE: tuple[Words, ...] = (("judge", "run"), ("judge", "compare"))
-"""Verbs that write, whose tests through a server are in test_judge_run.py: they need the fixtures of a recorded run."""
+ELSEWHERE: tuple[Words, ...] = (("judge", "run"), ("judge", "compare"), ("observe", "http"))
+"""Verbs that write, whose tests through a server need more: test_judge_run.py a run, test_observers.py an address."""
 
 KNOWN = {("evidence", "erase"), ("probe", "rescore"), ("mcp",), ("resolve",)}
 """Verbs that add something once, whatever the folder, or only as a client asks: the others add something each time."""

@@ -101,7 +101,7 @@ def test_a_token_lives_and_dies(tmp_path: Path) -> None:
     assert f"Token {second['id']} of bob" in done(ledger, "token", "revoke", second["id"]).text
     assert "does not exist" in refused(ledger, "token", "revoke", second["id"], code=1)
     assert "is not an agent name" in refused(ledger, "token", "add", "a b")
-    assert "is not one of the choices.\nChoose one of append, read, review, import, admin." in refused(
+    assert "is not one of the choices.\nChoose one of append, read, review, observe, import, admin." in refused(
         ledger, "token", "add", "ann", "--scope", "fly"
     )
     assert done(ledger, "token", "revoke", listed[0]["id"], "--json").out.endswith(b'"revoked":true}\n')

@@ -116,6 +116,9 @@ OTHERS = (
     "judge compare",
     "tests",
     "resolve",
+    "observe command",
+    "observe http",
+    "observe junit",
 )
 """The verbs that have a test of their own here."""
 

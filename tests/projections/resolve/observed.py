@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import msgspec
+
 from events.observation import ObservationRecorded, ObservationScanned
 from events.registry import VOCABULARY
 from projections.changes.change_index import ChangeIndex
@@ -25,6 +27,8 @@ class Observed:
 
     def __init__(self) -> None:
         self.changes, self.tests, self.position = ChangeIndex(), StatedTests(), 10
+        self.events: list[dict[str, object]] = []
+        """The events as a log has them, as far as rules need it."""
 
     def add(self, event_type: str, subject: str, day: float, **facts: str | int | tuple[str, ...]) -> "Observed":
         source = {"git": "git", "pr": "forge"}.get(subject.partition(":")[0], "other")
@@ -47,6 +51,8 @@ class Observed:
     def _fold(self, data: ObservationRecorded | ObservationScanned) -> None:
         self.position += 1
         fact = VOCABULARY.event_types[VOCABULARY.names_of(type(data))[-1]].fact
+        name = VOCABULARY.names_of(type(data))[-1]
+        self.events.append({"type": name, "time": at(0), "data": msgspec.to_builtins(data)})
         event = fact(source="/agents/o", subject="x/y", time=at(0), position=self.position, data=data)
         self.changes.fold([event])
         self.tests.fold([event])

@@ -1,0 +1,1 @@
+"""Tests of what is observed for tests of decisions."""
