@@ -23,11 +23,11 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 130_090,
-    "lines of api": 66_570,
-    "routes": 80,
+    "lines": 130_420,
+    "lines of api": 66_730,
+    "routes": 81,
     "verbs": 101,
-    "options": 526,
+    "options": 527,
     "CSTP methods": 34,
     "tools of MCP": 28,
     "event types": 62,

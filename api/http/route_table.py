@@ -42,6 +42,7 @@ ROWS: Sequence[Row] = (
     Row("GET", "/changes", "changes:get_changes", OPERATIONS),
     Row("GET", "/sessions", "sessions:get_sessions", OPERATIONS),
     Row("GET", "/tests", "decision_tests:get_tests", OPERATIONS),
+    Row("GET", "/tests/audit", "rule_audit:get_rule_audit", OPERATIONS),
     Row("POST", "/tests/resolve", "decision_tests:post_resolve"),
     Row("GET", "/related", "related_events:get_related", OPERATIONS),
     Row("GET", "/inventory", "model_queries:get_inventory", OPERATIONS),

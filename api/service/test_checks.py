@@ -35,6 +35,7 @@ def check_tests(draft: Draft, caller: Principal, now: datetime, index: int) -> N
         except InvalidEvent as error:
             error.field, error.index = "data.rule", index
             raise
+        _check_time("start", data.start, None, index)
     elif isinstance(data, ObservationRecorded):
         _check_time("occurred", data.occurred, now, index)
     elif isinstance(data, ObservationScanned):
@@ -44,7 +45,8 @@ def check_tests(draft: Draft, caller: Principal, now: datetime, index: int) -> N
         raise InvalidEvent(detail, "Leave out rule: then it is your review.", field="data.rule", index=index)
 
 
-def _check_time(field: str, text: str | None, now: datetime, index: int) -> None:
+def _check_time(field: str, text: str | None, now: datetime | None, index: int) -> None:
+    """Check that a time has a zone, and is not later than now, if that is given."""
     if text is None:
         return
     try:
@@ -54,7 +56,7 @@ def _check_time(field: str, text: str | None, now: datetime, index: int) -> None
     if moment is None or moment.tzinfo is None:
         detail = f"{field} {text!r} is not a time with a zone."
         raise InvalidEvent(detail, "Write 2026-02-05T14:30:00Z.", field=f"data.{field}", index=index)
-    if moment > now + SKEW_MAX:
+    if now is not None and moment > now + SKEW_MAX:
         detail = f"{field} {text} is over an hour later than now, {now:%Y-%m-%dT%H:%M:%SZ}."
         raise InvalidEvent(detail, "Correct the clock of the observer.", field=f"data.{field}", index=index)
 

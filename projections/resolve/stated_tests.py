@@ -9,6 +9,7 @@ from msgspec import structs
 
 from events.decision import DecisionRetracted, DecisionReviewed, DecisionTestStated
 from events.envelope import EventFacts
+from events.errors import InvalidEvent
 from events.observation import ObservationRecorded, ObservationScanned
 from events.payload import Payload
 from projections.changes.change_index import ChangeIndex, seconds_of
@@ -32,6 +33,12 @@ class DecisionWithTest(msgspec.Struct, kw_only=True):
     reviewed_by: str | None = None
     """The source of its newest review since; None: it has none."""
     outcome: str | None = None
+    rule_outcome: str | None = None
+    """What the rule found, in its review."""
+    rule_position: int = 0
+    """Where that review is."""
+    person_outcome: str | None = None
+    """What the newest review after it says that is somebody's."""
     is_retracted: bool = False
 
 
@@ -39,7 +46,7 @@ class StatedTests(Projection):
     """Every test of a decision, and what rules look at that are not about changes."""
 
     name: ClassVar[str] = "tests"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Payload], ...]] = (
         DecisionTestStated, DecisionReviewed, DecisionRetracted, ObservationRecorded, ObservationScanned,
     )  # fmt: skip
@@ -67,12 +74,9 @@ class StatedTests(Projection):
                 self._tests.setdefault(
                     data.decision_id, DecisionWithTest(decision_id=data.decision_id, test=_stated(event, data))
                 )
-            elif isinstance(data, DecisionReviewed):
+            elif isinstance(data, DecisionReviewed | DecisionRetracted):
                 if (tested := self._tests.get(data.decision_id)) is not None:
-                    tested.reviewed_by, tested.outcome = event.source, data.outcome
-            elif isinstance(data, DecisionRetracted):
-                if (tested := self._tests.get(data.decision_id)) is not None:
-                    tested.is_retracted = True
+                    _follow(tested, event, data)
             elif isinstance(data, ObservationScanned):
                 self._scans[data.scope] = max(self._scans.get(data.scope, 0), seconds_of(data.through))
             elif isinstance(data, ObservationRecorded):
@@ -90,6 +94,14 @@ class StatedTests(Projection):
     def tested(self) -> Sequence[DecisionWithTest]:
         """Return every decision with a test that is not retracted, in the order in which the tests were stated."""
         return [one for one in self._tests.values() if not one.is_retracted]
+
+    def reviewed_by_rule(self, rule: str, outcome: str, upto: int) -> Sequence[DecisionWithTest]:
+        """Return the decisions, also retracted ones, that a rule had reviewed so at a position."""
+        return [
+            one
+            for one in self._tests.values()
+            if one.test.rule == rule and one.rule_outcome == outcome and one.rule_position <= upto
+        ]
 
     @property
     def open_tests(self) -> int:
@@ -109,9 +121,25 @@ class StatedTests(Projection):
         }
 
 
+def _follow(tested: DecisionWithTest, event: EventFacts, data: DecisionReviewed | DecisionRetracted) -> None:
+    """Note what was recorded of a decision after its test."""
+    if isinstance(data, DecisionRetracted):
+        tested.is_retracted = True
+        return
+    tested.reviewed_by, tested.outcome = event.source, data.outcome
+    if data.rule is not None:
+        tested.rule_outcome, tested.rule_position = data.outcome, event.position
+    elif tested.rule_outcome is not None:
+        tested.person_outcome = data.outcome
+
+
 def find_verdict(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return what the rule of a test finds. A rule that this version does not have, or that fails, finds nothing."""
     if test.rule in (ALL_OF, ANY_OF):
+        try:
+            stated = read_parts(test.params)
+        except InvalidEvent as error:  # of another version, in a ledger that was imported
+            return unresolvable(error.detail)
         parts = [
             find_verdict(
                 structs.replace(
@@ -125,7 +153,7 @@ def find_verdict(test: StatedTest, evidence: Evidence) -> RuleFinding:
                 ),
                 evidence,
             )
-            for part in read_parts(test.params)
+            for part in stated
         ]
         return combine(test.rule, parts) if parts else unresolvable("it has no tests")
     rule = RULES.get(test.rule)

@@ -51,6 +51,7 @@ WITHOUT_VERB = {
     "get_neighbors": "the verb graph shows the same links",
     "get_scenario": "a page has it; no command does yet",
     "get_review_sample": "the verb review has its own options for it, beside those of a review",
+    "get_rule_audit": "the verb review has its own options for it",
     "get_related": "the verb reads the largest page",
     "list_evidence": "the verb evidence list reads every page",
     "get_projections": "it has no parameter",
@@ -74,7 +75,7 @@ WITHOUT_TOOL = {
          "get_projections", "get_projection", "get_review_sample", "get_inventory", "get_probes", "get_profiles",
          "get_wrappers", "get_runs", "get_scenario", "get_gate", "get_judges", "get_label_queue", "get_suite_versions",
          "get_suite_version", "get_kept_scenario", "get_suite_comparison", "get_sessions",
-         "get_changes", "get_tests"),
+         "get_changes", "get_tests", "get_rule_audit"),
         "owners ask it, not agents: a tool more costs every session of every agent",
     ),
 }  # fmt: skip

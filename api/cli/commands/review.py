@@ -57,6 +57,10 @@ def review(
         str | None,
         option("Draw from the decisions that were unreviewed at this position.", "POSITION", rich_help_panel=PANEL),
     ] = None,
+    resolved_by: Annotated[
+        str | None,
+        option("Draw from the decisions that this rule reviewed, to check it.", "RULE", rich_help_panel=PANEL),
+    ] = None,
     category: Category = None,
     stakes: Stakes = None,
     project: Project = None,
@@ -70,6 +74,7 @@ def review(
 
     With --sample, prints unreviewed decisions drawn at random, and the command that reviews each. Their reviews tell
     the gap of all decisions. The same --seed and --drawn-at name the same set; once it is reviewed, the gap is printed.
+    With --resolved-by, they are decisions that a rule of tests reviewed: their reviews tell how often it is wrong.
 
     Example: tallystick review 3f2a9c1e --outcome success --result "Latency halved" --lessons "Measure idle time first"
 
@@ -86,9 +91,10 @@ def review(
     )  # fmt: skip
     if sample is not None:
         _refuse("sample", {**own, "by": by, "event_id": event_id})
-        _print_sample(target, drawing if agent is None else drawing | {"agent": agent})
+        drawing |= given(agent=agent, rule=resolved_by)
+        (_print_sample if resolved_by is None else _print_audit)(target, drawing)
         return
-    _refuse("decision", drawing)
+    _refuse("decision", {**drawing, "resolved_by": resolved_by})
     _require(decision, outcome)
     name = "agent" if by is None and agent is not None else "by"
     fields = {"decision_id": decision, "outcome": outcome, "actual_result": result, "lessons": lessons, "notes": notes}
@@ -115,8 +121,9 @@ def _refuse(kind: str, given_values: "Mapping[str, object]") -> None:
     """Refuse options that only the other use takes. Errors: InvalidQuery."""
     for name, value in given_values.items():
         if value is not None:
-            advice = "Leave it out." if kind == "sample" else "Leave it out, or add --sample."
-            raise InvalidQuery(name, f"it does not go with {'--sample' if kind == 'sample' else 'a review'}.", advice)
+            advice = "Leave it out, or add --sample." if kind == "decision" else "Leave it out."
+            with_what = {"sample": "--sample", "resolved_by": "--resolved-by"}.get(kind, "a review")
+            raise InvalidQuery(name, f"it does not go with {with_what}.", advice)
 
 
 def _print_sample(target: LedgerTarget, parameters: dict[str, str]) -> None:
@@ -129,3 +136,16 @@ def _print_sample(target: LedgerTarget, parameters: dict[str, str]) -> None:
     as_of = parameters.pop("as_of", None)
     answer = ask(target, get_review_sample, parse_params(ReviewSampleParams, parameters), as_of)
     show(target, answer, lambda sample: print_review_sample(sample, parameters))
+
+
+def _print_audit(target: LedgerTarget, parameters: dict[str, str]) -> None:
+    """Draw decisions that a rule reviewed, and print them. Errors: InvalidQuery, for a filter of other samples."""
+    from api.cli.render.decision_tests import print_audit
+    from api.parameters import parse_params
+    from api.service.rule_audit import RuleAuditQuery, get_rule_audit
+
+    as_of = parameters.pop("as_of", None)
+    _refuse(
+        "resolved_by", {name: parameters.get(name) for name in ("agent", "category", "stakes", "project", "feature")}
+    )
+    show(target, ask(target, get_rule_audit, parse_params(RuleAuditQuery, parameters), as_of), print_audit)

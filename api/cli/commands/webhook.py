@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from api.service.webhooks.endpoint_store import Endpoint
     from projections.webhook_index import EndpointState
 
-KINDS = ("drift", "gate", "overdue-review", "guardrail", "unsigned-checkpoint")
+KINDS = ("drift", "gate", "overdue-review", "guardrail", "unsigned-checkpoint", "resolved")
 DAYS_MAX = 30
 
 EndpointId = Annotated[str, argument("The webhook's id, as `webhook list` shows it.", "ID")]

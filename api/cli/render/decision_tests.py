@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from api.cli.output import make_table, open_console, print_note
 from api.cli.table import FittedTable
-from api.text_format import one_line, pluralize
+from api.text_format import format_figure, format_interval, one_line, pluralize
 
 if TYPE_CHECKING:
     from api.importers.observe.observers import Observation
-from tallystick.shapes.tests import DecisionTest, DecisionTestsAnswer, ResolvedTests
+from tallystick.shapes.tests import DecisionTest, DecisionTestsAnswer, ResolvedTests, RuleAudit
 
 NONE = "No test was stated. State one with a decision: tallystick record TEXT --confidence 0.8 --test git.kept:14d"
 
@@ -47,6 +47,37 @@ def print_resolved(resolved: ResolvedTests) -> None:
         print_note(
             f"{pluralize(overdue, 'test')} overdue: observe what they are about. tallystick tests --state overdue"
         )
+
+
+def print_audit(audit: RuleAudit) -> None:
+    """Print decisions that a rule reviewed, and how often people disagree with it."""
+    console = open_console()
+    if not audit.decisions:
+        print_note(f"{audit.rule} has reviewed no decision.")
+        return
+    table = make_table("decision", "agent", "recorded (UTC)", "reviewed", "text", wrap=("agent", "text"))
+    for one in audit.decisions:
+        reviewed = "yes" if one.is_reviewed else "no"
+        recorded = f"{one.recorded_at:%Y-%m-%d %H:%M}"
+        table.add_row(one.decision_id, one_line(one.agent), recorded, reviewed, one_line(one.decision))
+    console.print(table)
+    drawn = pluralize(len(audit.decisions), "decision")
+    console.print(f"{drawn}, drawn at random within the verdicts of {audit.rule} on {audit.total:,}.")
+    console.print(audit.checked, soft_wrap=True)
+    for error, word in ((audit.wrong_successes, "success"), (audit.wrong_failures, "failure")):
+        if error is not None:
+            share = f"{format_figure(error.rate)} ({format_interval(error.interval)})"
+            console.print(f"Called a {word} and wrong: {error.wrong:,} of {error.n:,}, {share}")
+    if audit.corrected is not None:
+        rate = f"{format_figure(audit.corrected.rate)} ({format_interval(audit.corrected.interval)})"
+        console.print(f"Success rate: {format_figure(audit.corrected.by_rule)} by the rule, {rate} as people find it")
+    if audit.reviewed < len(audit.decisions):
+        console.print("Review each without looking at it first (OUTCOME is success, partial, failure or abandoned):")
+        for one in audit.decisions:
+            if not one.is_reviewed:
+                console.print(one.command, soft_wrap=True)
+        again = f"--resolved-by {audit.rule} --seed {audit.seed} --drawn-at {audit.drawn_at}"
+        console.print(f"The same again, with its result: tallystick review --sample {len(audit.decisions)} {again}")
 
 
 def print_observations(observed: "Sequence[Observation]") -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
-Kind = Literal["drift", "gate", "overdue-review", "guardrail", "unsigned-checkpoint"]
+Kind = Literal["drift", "gate", "overdue-review", "guardrail", "unsigned-checkpoint", "resolved"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 TYPES: Mapping[Kind, tuple[str, ...]] = {
@@ -12,6 +12,7 @@ TYPES: Mapping[Kind, tuple[str, ...]] = {
     "overdue-review": ("alert.review_overdue.v1",),
     "guardrail": ("guardrail.evaluated.v1",),
     "unsigned-checkpoint": ("alert.checkpoint_unsigned.v1",),
+    "resolved": ("decision.reviewed.v2",),
 }
 """The event types of each kind. Of evaluations of guardrails, only those are sent in which a rule fired."""
 

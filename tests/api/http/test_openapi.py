@@ -43,6 +43,7 @@ QUERIES = {
     "GET /changes": "since agent as_of",
     "GET /tests": "state rule agent decision_id limit offset as_of",
     "POST /tests/resolve": "dry_run",
+    "GET /tests/audit": "rule size seed drawn_at as_of",
     "GET /sessions": "since program as_of",
     "GET /inventory": "model search known router sort limit offset as_of",
     "GET /probes": "probe scorer model limit offset as_of",

@@ -202,6 +202,12 @@ def adopted() -> list[Json]:
                                      "occurred": "2026-01-06T08:00:00Z", "subject": f"{subject}:{1:040x}"}),
         ("observation.scanned.v1", {**git, "scan_id": "scan1", "through": "2026-02-05T08:00:00Z", "head": f"{3:040x}",
                                     "reader": 1, "subjects": 4}),
+        *(("observation.recorded.v2", {
+            "observation_id": f"r{number}", "event_type": event_type, "source": "forge", "occurred": landed,
+            "subject": f"pr:{git['scope']}:{number % 3}", "facts": {"agents": ["claude"]},
+        }) for number, event_type in enumerate(["forge.opened"] * 3 + ["forge.merged", "forge.closed"])),
+        ("observation.scanned.v1", {**git, "source": "forge", "scan_id": "scan2", "through": "2026-02-05T08:00:00Z",
+                                    "head": "2", "reader": 1, "subjects": 3}),
     ]  # fmt: skip
     return [{"type": name, "data": fields} for name, fields in data]
 

@@ -14,12 +14,13 @@ from api.service.decision_tests import DecisionTestsQuery, get_tests, resolve_te
 from api.service.decision_writer import DecisionRequest, RecordedReview, continue_decision, record_decision
 from api.service.decisions import find_decision
 from api.service.ledger import LedgerService
+from api.service.rule_audit import RuleAuditQuery, get_rule_audit
 from events.decision import DecisionAmended, DecisionRecorded, DecisionRetracted, DecisionReviewed, DecisionTestStated
 from events.envelope import source_of
 from events.errors import InvalidEvent, TallystickError
 from events.observation import ObservationRecorded, ObservationScanned
 from events.registry import VOCABULARY
-from ledger.errors import IdentityConflict
+from ledger.errors import IdentityConflict, InvalidQuery
 from ledger.log import Query
 from tallystick.shapes.decisions import Outcome
 from tallystick.shapes.tests import DecisionTest
@@ -286,6 +287,9 @@ def test_only_the_first_statement_counts_and_a_wrong_one_writes_nothing(perform:
         with pytest.raises(InvalidEvent, match="'30' is not a window") as caught:
             await ledger.service.record([VOCABULARY.draft_of(wrong)], ANN)
         assert (caught.value.field, caught.value.index) == ("data.rule", 0)
+        begun = DecisionTestStated(decision_id=name, rule="git.kept", start="soon")
+        with pytest.raises(InvalidEvent, match="start 'soon' is not a time with a zone"):
+            await ledger.service.record([VOCABULARY.draft_of(begun)], ANN)
 
     perform(scenario)
 
@@ -383,5 +387,47 @@ def test_two_resolvers_at_once_review_once(perform: Perform) -> None:
         assert sum(reviews.values()) in (20, 21)  # the person's may have come after the rule's
         assert await ledger.outcome(names[7]) == ("failure", "bob")
         assert [one.state for one in await ledger.resolved()] == []
+
+    perform(scenario)
+
+
+def test_a_rule_is_checked_against_people_who_do_not_know_its_verdict(perform: Perform) -> None:
+    async def scenario(ledger: Ledger) -> None:
+        names = [await ledger.record() for _ in range(50)]
+        for number, name in enumerate(names):
+            commit = f"{number:040x}"
+            await ledger.land(0, name, commit=commit)
+            if number % 5 == 0:
+                await ledger.observe("git.reverted", 0, commit)
+        ledger.day(15)
+        await ledger.scan(15)
+        await ledger.resolved()
+        first = await get_rule_audit(ledger.service.now(), RuleAuditQuery(rule="git.kept", size=30))
+        assert (first.total, len(first.decisions), first.reviewed, first.corrected) == (50, 30, 0, None)
+        assert first.checked == "git.kept has not been checked against people: 0 of at least 20 reviews."
+        assert sum(names.index(one.decision_id) % 5 == 0 for one in first.decisions) == 10  # all failures there are
+        assert not {"outcome", "state", "value"} & set(first.decisions[0].__struct_fields__)
+        for place, one in enumerate(first.decisions):
+            failed = names.index(one.decision_id) % 5 == 0
+            await ledger.review(BOB, one.decision_id, "success" if place == 0 or not failed else "failure")
+        await ledger.review(
+            BOB, next(name for name in names if name not in {one.decision_id for one in first.decisions})
+        )
+        query = RuleAuditQuery(rule="git.kept", size=30, seed=first.seed, drawn_at=first.drawn_at)
+        found = await get_rule_audit(ledger.service.now(), query)
+        assert [one.decision_id for one in found.decisions] == [one.decision_id for one in first.decisions]
+        assert found.wrong_successes is not None
+        assert found.wrong_failures is not None
+        assert found.corrected is not None
+        assert (found.wrong_successes.wrong, found.wrong_successes.n) == (0, 20)
+        assert (found.wrong_failures.wrong, found.wrong_failures.n) == (
+            int(first.decisions[0].decision_id == names[0]),
+            10,
+        )
+        assert found.corrected.by_rule == 0.8
+        unknown = await get_rule_audit(ledger.service.now(), RuleAuditQuery(rule="git.kep"))
+        assert [one.nearest for one in unknown.unknown_names or ()] == ["git.kept"]
+        with pytest.raises(InvalidQuery, match="is beyond"):
+            await get_rule_audit(ledger.service.now(), RuleAuditQuery(rule="git.kept", drawn_at=10_000))
 
     perform(scenario)

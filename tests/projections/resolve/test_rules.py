@@ -257,6 +257,14 @@ def test_a_rule_of_another_version_finds_nothing() -> None:
         assert found.state == "unresolvable"
 
 
+def test_a_statement_that_cannot_be_read_is_unresolvable() -> None:
+    wrong = structs.replace(stated_test(f"{KEPT} & {KEPT}"), params={"tests": ("git.loved:14d",)})
+    found = find_verdict(wrong, landed().evidence(30))
+    assert (found.state, found.value) == ("unresolvable", "'git.loved' is not a rule.")
+    nothing = find_verdict(structs.replace(wrong, params={}), landed().evidence(30))
+    assert nothing.state == "unresolvable"
+
+
 def test_evidence_before_the_statement_is_seen() -> None:
     observed = landed().scan("git", 30)
     assert observed.verdict(KEPT, position=1).first_position == 11

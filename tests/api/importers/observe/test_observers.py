@@ -95,6 +95,7 @@ def test_only_what_is_registered_is_observed() -> None:
         asyncio.run(observe_addresses(["x"], {}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:1/", "http://localhost/", "http://169.254.169.254/", "http://[::1]/"]
 )

@@ -22,6 +22,8 @@ def test_it_shows_changes_by_agent_and_sessions_by_program(empty_client: httpx.C
     assert [row[:3] for row in rows] == [["claude", "2", "2"], ["unmarked", "2", "2"]]
     kept = repository["agents"][0]["matured"]["kept"]
     assert f"{kept['count']} of {kept['n']}" in rows[0][3]
+    requests = page.rows(f"Pull requests of repository {repository['repository']} by agent")
+    assert requests == [["claude", "3", "1", "1", "1", "33% 1 of 3, 6% to 79%"]]
     models = page.rows("Models of claude-code")
     assert [row[0][:40] for row in models] == [model["served"][:40] for model in program["models"]]
     assert [row[2] for row in models] == [str(model["answers"]) for model in program["models"]]
