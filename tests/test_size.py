@@ -24,7 +24,7 @@ SLACK = 300
 
 LIMITS: Mapping[str, int] = {
     "lines": 130_420,
-    "lines of api": 66_730,
+    "lines of api": 66_740,
     "routes": 81,
     "verbs": 101,
     "options": 527,
