@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from events.life import RESOLVERS
 from events.limits import ITEMS_MAX
 from events.payload import (
     Confidence,
@@ -292,6 +293,16 @@ class DecisionReviewed(DecisionReviewedV1, frozen=True, kw_only=True):
     """When the window ended, RFC 3339 UTC. Source: the ledger, computed."""
     evidence: Annotated[tuple[StreamName, ...], msgspec.Meta(max_length=16)] | None = None
     """Ids of the observations that decide it. Source: the ledger."""
+
+    @property
+    def own_source(self) -> str | None:
+        """The source of a review by a rule; None: it is an agent's."""
+        return None if self.rule is None else rule_source(self.rule, self.rule_version or 0)
+
+
+def rule_source(rule: str, version: int) -> str:
+    """Return the source of the reviews by a rule."""
+    return f"{RESOLVERS}{rule}.v{version}"
 
 
 class DecisionPreserved(Payload, frozen=True, kw_only=True):

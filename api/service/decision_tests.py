@@ -19,12 +19,11 @@ from api.service.decisions import decision_states
 from api.service.ledger import LedgerService, View
 from api.service.operation import operation
 from api.service.unknown_names import find_unknown_names
-from events.decision import DecisionReviewed
+from events.decision import DecisionReviewed, rule_source
 from events.envelope import Draft, agent_of, timestamp
-from events.life import RESOLVERS
 from events.limits import BATCH_EVENTS_MAX
 from events.registry import VOCABULARY
-from ledger.errors import StreamConflict
+from ledger.errors import IdentityConflict, StreamConflict
 from projections.changes.change_index import ChangeIndex
 from projections.decisions.decision_state import DecisionState
 from projections.resolve.rules import is_final
@@ -64,7 +63,7 @@ class _Found(NamedTuple):
     verdict: RuleFinding
 
 
-@operation("/tests", "tests")
+@operation("/tests", "tests", heavy=True)
 async def get_tests(view: View, params: DecisionTestsQuery) -> DecisionTestsAnswer:
     """List the tests of decisions with what their rules find by now, the next due first."""
     found, position = await _find(view)
@@ -95,22 +94,26 @@ async def get_tests(view: View, params: DecisionTestsQuery) -> DecisionTestsAnsw
     )
 
 
-async def resolve_tests(ledger: LedgerService, *, dry_run: bool = False) -> ResolvedTests:
+async def resolve_tests(
+    ledger: LedgerService, *, dry_run: bool = False, closed: set[str] | None = None
+) -> ResolvedTests:
     """Review every decision whose test has an outcome by now, and that nobody has reviewed; or only list them.
 
-    Twice is once: the id of a review follows from what decides.
-
+    Twice is once: the id of a review follows from what decides. `closed` are decisions that no rule will review, as
+    earlier calls found, and gets more.
     Errors: those of `Log.append`.
     """
+    closed = set() if closed is None else closed
     found, position = await _find(ledger, only_open=True)
-    decided = [one for one in found if is_final(one.verdict)]
+    decided = [one for one in found if is_final(one.verdict) and one.tested.decision_id not in closed]
     decided.sort(key=_due_first)
     resolved, retrofitted = list[DecisionTest](), 0
     for start in range(0, len(decided), BATCH_EVENTS_MAX):
         batch = decided[start : start + BATCH_EVENTS_MAX]
-        reviewed, left = await _review(ledger, batch, position, dry_run=dry_run)
-        resolved += reviewed
-        retrofitted += left
+        reviewed, late = await _review(ledger, batch, position, dry_run=dry_run)
+        closed |= {one.tested.decision_id for one in batch} - {one.tested.decision_id for one in reviewed}
+        resolved += [_describe(one, reviewed=True) for one in reviewed]
+        retrofitted += late
     return ResolvedTests(resolved=resolved, states=_count(found), retrofitted=retrofitted)
 
 
@@ -147,23 +150,26 @@ def _is_retrofitted(found: _Found) -> bool:
 
 async def _review(
     ledger: LedgerService, batch: Sequence[_Found], position: int, *, dry_run: bool
-) -> tuple[list[DecisionTest], int]:
+) -> tuple[list[_Found], int]:
     """Review decisions in one append; return them, and how many have a confidence that came after the evidence."""
     while True:
         subjects = [f"decision/{one.tested.decision_id}" for one in batch]
         states = {state.decision_id: state for state in await decision_states(ledger, subjects, position)}
         due = [one for one in batch if _is_open(states.get(one.tested.decision_id))]
-        sure = {name for name, state in states.items() if state.decision.confidence is not None}
-        late = [one for one in due if _is_retrofitted(one) and one.tested.decision_id in sure]
-        chosen = [one for one in due if one not in late]
+        chosen = [one for one in due if not _is_late(one, states[one.tested.decision_id])]
         drafts = [_draft(one, states[one.tested.decision_id].streamversion) for one in chosen]
         try:
             if drafts and not dry_run:
                 await ledger.record_own(drafts)
-        except StreamConflict:  # somebody reviewed one of them meanwhile
+        except (StreamConflict, IdentityConflict):  # one of them was reviewed meanwhile, perhaps by the same rule
             position = (await ledger.reader.head()).position
         else:
-            return [_describe(one, reviewed=True) for one in chosen], len(late)
+            return chosen, len(due) - len(chosen)
+
+
+def _is_late(found: _Found, state: DecisionState) -> bool:
+    """Return whether a confidence would be judged by a test that was stated after the evidence."""
+    return state.decision.confidence is not None and _is_retrofitted(found)
 
 
 def _is_open(state: DecisionState | None) -> bool:
@@ -188,14 +194,14 @@ def _draft(found: _Found, version: int) -> Draft:
     return VOCABULARY.draft_of(
         review,
         id=f"resolve-{sha256(_encode(decided)).hexdigest()[:_ID_CHARS]}",
-        source=f"{RESOLVERS}{test.rule}.v{test.version}",
+        source=rule_source(test.rule, test.version),
         expectedversion=version,
     )
 
 
 def _describe(found: _Found, *, reviewed: bool = False) -> DecisionTest:
     tested, test, verdict = found.tested, found.tested.test, found.verdict
-    source = f"{RESOLVERS}{test.rule}.v{test.version}" if reviewed else tested.reviewed_by
+    source = rule_source(test.rule, test.version) if reviewed else tested.reviewed_by
     outcome = tested.outcome
     if reviewed:
         outcome = "success" if verdict.state == "succeeded" else "failure"

@@ -21,7 +21,7 @@ REST: Final = 10
 
 async def keep_resolved(ledger: LedgerService) -> None:
     """Resolve tests until it is cancelled. Faults are logged, and never end the server."""
-    seen, looked_s, pause_s = 0, 0.0, TICK_S
+    seen, looked_s, pause_s, closed = 0, 0.0, TICK_S, set[str]()
     while True:
         await asyncio.sleep(pause_s)
         pause_s = TICK_S
@@ -31,7 +31,7 @@ async def keep_resolved(ledger: LedgerService) -> None:
             if not projection.open_tests or (projection.newest == seen and now_s - looked_s < CLOCK_S):
                 continue
             seen, looked_s = projection.newest, now_s
-            found = await resolve_tests(ledger)
+            found = await resolve_tests(ledger, closed=closed)
             if found.resolved:
                 log.info("resolved", decisions=len(found.resolved))
             pause_s = max(TICK_S, REST * (time.monotonic() - now_s))

@@ -36,6 +36,11 @@ def check_tests(draft: Draft, caller: Principal, now: datetime, index: int) -> N
             error.field, error.index = "data.rule", index
             raise
         _check_time("start", data.start, None, index)
+        if draft.time is not None and draft.time < now - SKEW_MAX and not caller.permissions.in_every_stream:
+            detail = (
+                f"time {draft.time:%Y-%m-%dT%H:%M:%SZ} is over an hour ago, and a test is stated before its evidence."
+            )
+            raise InvalidEvent(detail, "Leave out time.", field="time", index=index)
     elif isinstance(data, ObservationRecorded):
         _check_time("occurred", data.occurred, now, index)
     elif isinstance(data, ObservationScanned):

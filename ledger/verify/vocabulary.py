@@ -154,6 +154,6 @@ def _envelope_fault(event_type: EventType, event: Line) -> str | None:
         return f"time {event.time[:80]!r} is not a time as the log writes it."
     if not event.id.isprintable() or not event.id:
         return f"the id {event.id[:80]!r} is empty, or has characters that are not printable."
-    if not event.source.startswith(SOURCE_PREFIX):
+    if not event.source.startswith(SOURCE_PREFIX) and event.source != getattr(event.data, "own_source", None):
         return f"the source {event.source[:80]!r} does not name an agent."
     return None

@@ -242,6 +242,10 @@ def test_a_test_stated_after_the_evidence_judges_no_confidence(perform: Perform)
         assert ([one.decision_id for one in found.resolved], found.retrofitted) == ([plain], 1)
         assert (await ledger.test(sure)).retrofitted
         assert await ledger.outcome(sure) is None
+        closed = set[str]()
+        again = [await resolve_tests(ledger.service, closed=closed) for _ in range(2)]
+        assert [one.retrofitted for one in again] == [1, 0]  # a server looks at it once
+        assert closed == {sure}
 
     perform(scenario)
 
@@ -287,6 +291,10 @@ def test_only_the_first_statement_counts_and_a_wrong_one_writes_nothing(perform:
         with pytest.raises(InvalidEvent, match="'30' is not a window") as caught:
             await ledger.service.record([VOCABULARY.draft_of(wrong)], ANN)
         assert (caught.value.field, caught.value.index) == ("data.rule", 0)
+        earlier = VOCABULARY.draft_of(later, time=BEGIN - timedelta(hours=2))
+        with pytest.raises(InvalidEvent, match="is over an hour ago") as caught:
+            await ledger.service.record([earlier], ANN)
+        assert caught.value.field == "time"
         begun = DecisionTestStated(decision_id=name, rule="git.kept", start="soon")
         with pytest.raises(InvalidEvent, match="start 'soon' is not a time with a zone"):
             await ledger.service.record([VOCABULARY.draft_of(begun)], ANN)

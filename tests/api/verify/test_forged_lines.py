@@ -94,6 +94,7 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     "an unknown attribute": (put(FORGED, b'"data":{', b'"Verdict":"right","data":{'), "neither an attribute"),
     "an extension in another place": (put(FORGED, b'"id":', b'"verdict":"right","id":'), "in that order"),
     "a value out of range": (put(FORGED, b'"confidence":0.7', b'"confidence":5.0'), "confidence"),
+    "a decision by a rule": (put(FORGED, b"/agents/", b"/resolvers/"), "does not name an agent"),
     "an unknown type": (put(FORGED, b"decision.recorded.v1", b"decision.recorded.v9"), "not in the vocabulary"),
     "another subject": (put(FORGED, b'"decision_id":"d-2"', b'"decision_id":"d-x"'), "not the stream of its payload"),
     "another order": (reordered, "in that order"),
