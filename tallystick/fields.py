@@ -58,7 +58,7 @@ class DecisionFields(EventFields, total=False):
     """The question that it answers, unique within project and category. Agents that answered the same one can be
     compared."""
     test: str | None
-    """How its outcome will be known: a rule, its window and parameters, such as `git.kept:14d`. The ledger reviews the
+    """How its outcome will be known: a rule, its window and parameters, such as git.kept:14d. The ledger reviews the
     decision from what is observed."""
     cluster: str | None
     """What its outcome depends on together with other decisions: a task, a session, a day."""
