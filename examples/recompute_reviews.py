@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 DAY = 86_400
+UNITS = {"s": 1, "m": 60, "h": 3_600, "d": DAY}
 OK, BAD = "success", "failure"
 NONE: Final = None
 Facts = dict[str, Any]
@@ -178,12 +179,12 @@ def part(text: str) -> Facts:
     """Read a test as it is written in a test of several."""
     rule, window, *rest = text.split(":", 2)
     params: Facts = dict(pair.split("=", 1) for pair in ":".join(rest).split(";") if pair)
-    data = {"rule": rule, "window_s": int(window[:-1]) * {"m": 60, "h": 3_600, "d": DAY}[window[-1]]}
+    data = {"rule": rule, "window_s": int(window[:-1]) * UNITS[window[-1]]}
     if "subject" in params:
         data["subject"] = params.pop("subject")
     if "grace" in params:
         grace = params.pop("grace")
-        data["grace_s"] = int(grace[:-1]) * {"m": 60, "h": 3_600, "d": DAY}[grace[-1]]
+        data["grace_s"] = int(grace[:-1]) * UNITS[grace[-1]]
     for name, value in params.items():
         numbers = ("percent", "kept_days", "heartbeat_s", "code", "status")
         params[name] = int(value) if name in numbers else tuple(value.split("+")) if name in ("names", "ids") else value

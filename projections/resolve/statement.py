@@ -15,12 +15,12 @@ from events.errors import InvalidEvent
 from projections.resolve.rules import ALL_OF, ANY_OF, PARTS_MAX, RULES, Rule
 from projections.resolve.states import Facts
 
-UNITS_S: Final = {"m": 60, "h": 3_600, "d": 86_400}
+UNITS_S: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 WINDOW_S_MAX: Final = 3_660 * 86_400
 
-_duration = re.compile(r"([1-9][0-9]{0,5})([mhd])")
+_duration = re.compile(r"([1-9][0-9]{0,5})([dhms])")
 _commit = re.compile(r"[0-9a-f]{7,64}")
-_JOINED: Final = {" & ": ALL_OF, " | ": ANY_OF}
+_JOINTS: Final = {ALL_OF: " & ", ANY_OF: " | "}
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -43,9 +43,8 @@ def complete_test(stated: DecisionTestStated, *, pr: int | None = None) -> Decis
     words += [] if stated.subject is None else [f"subject={stated.subject}"]
     words += [f"grace={write_seconds(stated.grace_s)}"] if stated.grace_s else []
     text = stated.rule
-    if stated.rule in (ALL_OF, ANY_OF):
-        tests = (stated.params or {}).get("tests", ())
-        text = (" & " if stated.rule == ALL_OF else " | ").join(tests if isinstance(tests, tuple) else ())
+    if stated.rule in _JOINTS:
+        text = _join(stated.rule, stated.params or {})
     else:
         if ":" not in text:
             text += "" if stated.window_s is None else f":{write_seconds(stated.window_s)}"
@@ -67,9 +66,9 @@ def read_statement(text: str, *, pr: int | None = None) -> Statement:
 
     Errors: InvalidEvent, which says what may be there.
     """
-    joint = next((joint for joint in _JOINED if joint in text), None)
-    if joint is not None:
-        return _read_several(_JOINED[joint], text.split(joint), pr)
+    for rule, joint in _JOINTS.items():
+        if joint in text:
+            return _read_several(rule, text.split(joint), pr)
     name, *words = text.strip().split(":")
     found = RULES.get(name)
     if found is None:
@@ -94,7 +93,7 @@ def _read_several(rule: str, parts: list[str], pr: int | None) -> Statement:
     if len(parts) > PARTS_MAX:
         raise _invalid(f"{len(parts)} tests are more than {PARTS_MAX}.", "State fewer.")
     read = [read_statement(part, pr=pr) for part in parts]
-    if any(one.rule in (ALL_OF, ANY_OF) for one in read):
+    if any(one.rule in _JOINTS for one in read):
         raise _invalid("& and | are mixed.", "Use one of them.")
     written = tuple(write_statement(one) for one in read)
     return Statement(rule, 1, None, {"tests": written}, max(one.window_s for one in read), 0)
@@ -116,19 +115,22 @@ def write_test(stated: DecisionTestStated) -> str:
 
 def write_statement(stated: Statement) -> str:
     """Return a text that states the same."""
-    if stated.rule in (ALL_OF, ANY_OF):
-        tests = stated.params.get("tests", ())
-        return (" & " if stated.rule == ALL_OF else " | ").join(tests if isinstance(tests, tuple) else ())
-    words: Mapping[str, object] = {"subject": stated.subject, **stated.params}
-    if stated.grace_s:
-        words = {**words, "grace": write_seconds(stated.grace_s)}
+    if stated.rule in _JOINTS:
+        return _join(stated.rule, stated.params)
+    grace = write_seconds(stated.grace_s) if stated.grace_s else None
+    words: Mapping[str, object] = {"subject": stated.subject, **stated.params, "grace": grace}
     pairs = ";".join(f"{name}={_written(value)}" for name, value in words.items() if value is not None)
     return ":".join(filter(None, (stated.rule, write_seconds(stated.window_s), pairs)))
 
 
+def _join(rule: str, params: Facts) -> str:
+    tests = params.get("tests", ())
+    return _JOINTS[rule].join(tests if isinstance(tests, tuple) else ())
+
+
 def write_seconds(seconds: int) -> str:
     """Return a duration as it is written, in the largest unit in which it is whole."""
-    unit = next((unit for unit in "dh" if seconds % UNITS_S[unit] == 0), "m")
+    unit = next(unit for unit, size_s in UNITS_S.items() if seconds % size_s == 0)
     return f"{seconds // UNITS_S[unit]}{unit}"
 
 

@@ -30,6 +30,11 @@ def test_a_text_is_read_and_written(
     assert complete_test(stated) == stated  # what is complete stays so
 
 
+def test_seconds_are_kept() -> None:
+    stated = DecisionTestStated(decision_id="d", rule="git.kept", window_s=5_401, grace_s=90)
+    assert complete_test(stated) == structs.replace(stated, version=1)
+
+
 def test_several_tests_are_read_and_written() -> None:
     stated = complete_test(DecisionTestStated(decision_id="d", rule="git.kept:7d & forge.merged:1d"), pr=3)
     assert (stated.rule, stated.params) == ("all_of", {"tests": ("git.kept:7d", "forge.merged:1d:subject=pr:3")})
