@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 DAY = 86_400
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": DAY}
 OK, BAD = "success", "failure"
+ALERTS = ("alert.fired", "alert.resolved")
 NONE: Final = None
 Facts = dict[str, Any]
 Seen = tuple[str, str, int, Facts]
@@ -64,7 +65,12 @@ class Log:
 
     def of(self, subject: str, *kinds: str) -> list[Seen]:
         """Return the observations of a subject in the order of the log."""
-        return [one for one in self.seen if one[0] == subject and (not kinds or one[1] in kinds)]
+        found = [one for one in self.seen if one[0] == subject or (one[1] in ALERTS and self.is_of(one, subject))]
+        return [one for one in found if not kinds or one[1] in kinds]
+
+    def is_of(self, alert: Seen, subject: str) -> bool:
+        """Return whether a subject is the fingerprint of an alert."""
+        return alert[0].startswith("alert:") and subject == f"alert:{alert[3].get('fingerprint')}"
 
     def last(self, subject: str, kind: str) -> Seen:
         """Return the last observation of a kind; NOTHING if there is none."""
@@ -186,7 +192,7 @@ def part(text: str) -> Facts:
         grace = params.pop("grace")
         data["grace_s"] = int(grace[:-1]) * UNITS[grace[-1]]
     for name, value in params.items():
-        numbers = ("percent", "kept_days", "heartbeat_s", "code", "status")
+        numbers = ("percent", "kept_days", "heartbeat_s", "settle_s", "code", "status")
         params[name] = int(value) if name in numbers else tuple(value.split("+")) if name in ("names", "ids") else value
     return data | {"params": params}
 
@@ -269,6 +275,11 @@ def checks_green(a: Asked) -> Outcome:
     if names := {digest(name) for name in a.params.get("names", ())}:
         red, green, flaky = (set(facts.get(name, ())) for name in ("failed", "succeeded", "flaky"))
         result = "red" if names & red else "green" if names <= green - flaky else "unclear"
+    head = a.log.last(request, "forge.opened")[3].get("head")
+    attempts = [one for one in a.log.of(request, "forge.check_failed") if head and one[3].get("head") == head]
+    failed_once = {one[3].get("check") for one in attempts if one[2] <= due}
+    if result == "green" and failed_once & (names or set(facts.get("succeeded", ()))):
+        result = "unclear"
     if a.log.scans.get(("forge", request.split(":")[1]), 0) < due or result not in ("green", "red"):
         return NONE, 0
     return (OK if result == "green" else BAD), due
@@ -295,14 +306,29 @@ def junit_passed(a: Asked) -> Outcome:
 def alert_silent(a: Asked) -> Outcome:
     """Apply the rule alert.silent."""
     begin = a.stated if a.start is None else a.start
-    due = begin + a.window
-    if a.now < due + a.grace:
+    due, settled = begin + a.window, begin + a.params.get("settle_s", 0)
+    polls = a.log.of(f"alertmanager:{a.params.get('source', 'main')}", "alert.polled")
+    fired = any(since <= due and at > settled for since, at, _ in firing(a.log, polls, a.subject))
+    through = begin
+    beats = firing(a.log, polls, f"alert:{a.params.get('heartbeat', 'Watchdog')}")
+    for at in sorted(at for _, at, kind in beats if at > begin and kind != "alert.resolved"):
+        through = at if at - through <= a.params.get("heartbeat_s", 600) else through
+    last: dict[Any, Seen] = {}
+    for one in sorted(a.log.of(a.subject, "alert.fired", "alert.resolved"), key=lambda one: one[2]):
+        if one[2] <= settled:
+            last[one[3].get("fingerprint")] = one
+    for _, kind, at, facts in last.values():
+        if kind == "alert.fired" and "since" in facts and not any(at < poll[2] <= due for poll in polls) and not fired:
+            through = begin  # it may still fire
+    if through < due or a.now < due + a.grace:
         return NONE, 0
-    if in_window(a.log, a.subject, "alert.fired", begin, due):
-        return BAD, due
-    heard = [begin, *(one[2] for one in in_window(a.log, a.subject, "alert.heard", begin, due)), due]
-    gap = a.params.get("heartbeat_s", 600)
-    return (OK, due) if all(later - at <= gap for at, later in pairwise(heard)) else (NONE, 0)
+    return (BAD if fired else OK), due
+
+
+def firing(log: Log, polls: list[Seen], subject: str) -> list[tuple[int, int, str]]:
+    """Return since when and when an alert was seen to fire, and by what."""
+    found = [(min(one[3].get("since", one[2]), one[2]), one[2], one[1]) for one in log.of(subject, *ALERTS)]
+    return found + [(one[2], one[2], one[1]) for one in polls if subject[6:] in one[3].get("firing", ())]
 
 
 def command_exit(a: Asked) -> Outcome:

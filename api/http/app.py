@@ -90,6 +90,7 @@ def make_app(
     app.state.mcp = mcp
     app.state.kept = kept
     app.state.pages = pages
+    app.state.receivers = {}
     app.state.stopping = asyncio.Event()
     app.state.started = service.clock()
     _add_gauges(metrics, service)

@@ -64,6 +64,8 @@ ROWS: Sequence[Row] = (
     Row("GET", "/labels/queue", "evaluation.judge_queries:get_label_queue", OPERATIONS),
     Row("POST", "/labels", "judges:post_label"),
     Row("POST", "/alertmanager", "alertmanager:post_alertmanager"),
+    Row("POST", "/observe/alertmanager", "observed:post_observed_alerts"),
+    Row("POST", "/observe/forge/{name}", "observed:post_forge_webhook"),
     Row("POST", "/v1/logs", "otlp:post_logs"),
     Row("POST", "/v1/traces", "otlp:post_traces"),
     Row("GET", "/guardrails", "guardrails.rule_set:get_guardrails", OPERATIONS),

@@ -7,7 +7,7 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,6 +34,7 @@ from ledger.place import Place
 from projections.engine import Progress
 
 if TYPE_CHECKING:
+    from api.importers.observe.webhooks import ForgeReceiver
     from instruments.evals.scoring.embeddings_client import EmbeddingsClient
 
 STOP_S = 30
@@ -69,9 +70,9 @@ class TlsFiles(NamedTuple):
 
 
 class ServerSettings(NamedTuple):
-    """The rate limit of each token, the other limits, TLS, whether callers need a token, the audit log, and embeddings.
+    """Limits, TLS, whether callers need a token, the audit log, embeddings, and the forges that may send webhooks.
 
-    None: no rate limit; no TLS; a token is needed if the ledger has or had one; no audit log; no embeddings endpoint.
+    None: no rate limit; no TLS; a token is needed if the ledger has or had one; no audit log, embeddings or forges.
     """
 
     rate: Rate | None = None
@@ -80,6 +81,7 @@ class ServerSettings(NamedTuple):
     require_tokens: bool | None = None
     audit: AuditLog | None = None
     embeddings: "EmbeddingsClient | None" = None
+    receivers: "Mapping[str, ForgeReceiver] | None" = None
 
 
 DEFAULT_SETTINGS = ServerSettings()
@@ -274,7 +276,9 @@ async def open_app(
     service.tokens.warn = lambda reason: log.error("tokens", reason=reason, ledger=str(place))
     service.tokens.remember()
     await service.proving.start()
-    return make_app(service, settings.limits, settings.audit)
+    app = make_app(service, settings.limits, settings.audit)
+    app.state.receivers = settings.receivers or {}
+    return app
 
 
 async def serve(

@@ -33,7 +33,9 @@ FIELDS: Final = (
 
 _ADVICE = f"Make it with: gh pr list --state all --limit 100000 --json {FIELDS}."
 _CSV_COLUMNS = ("agent", "created_at", "closed_at", "merged_at")
-_FAILED = {"failure", "timed_out", "startup_failure", "error"}
+FAILED: Final = frozenset(("failure", "timed_out", "startup_failure", "error"))
+"""The conclusions of a check that failed."""
+
 _WORSE: Sequence[CheckResult] = ("succeeded", "flaky", "other", "failed")
 _COMBINED: Mapping[CheckResult, Checks] = {"succeeded": "green", "flaky": "flaky", "other": "none", "failed": "red"}
 _REVIEWS: Mapping[str, Review] = {"APPROVED": "approved", "CHANGES_REQUESTED": "changes_requested"}
@@ -45,6 +47,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     number: int | None
     marks: tuple[Mark, ...]
+    is_author_known: bool
     created_s: int
     closed_s: int | None
     """When it was closed without a merge."""
@@ -139,7 +142,7 @@ def _read_json(file: Path, data: bytes, rules: Mapping[str, OwnRule]) -> Iterabl
     for value in _values(file, data):
         for item in value if isinstance(value, list) else [value]:
             try:
-                yield _read_request(item, rules)
+                yield read_request(item, rules)
             except msgspec.ValidationError as error:
                 raise SourceUnreadable(f"{file}: request {place + 1}: {error}", _ADVICE) from None
             place += 1
@@ -159,7 +162,8 @@ def _values(file: Path, data: bytes) -> Iterable[Any]:
             at += 1
 
 
-def _read_request(item: Any, rules: Mapping[str, OwnRule]) -> PullRequest:  # noqa: ANN401 - any JSON
+def read_request(item: Any, rules: Mapping[str, OwnRule]) -> PullRequest:  # noqa: ANN401 - any JSON
+    """Read one request of a list. Errors: msgspec.ValidationError."""
     if isinstance(item, dict) and "created_at" in item:
         return _from_rest(msgspec.convert(item, _RestRequest), rules)
     return _from_gh(msgspec.convert(item, _GhRequest), rules)
@@ -172,6 +176,7 @@ def _from_gh(found: _GhRequest, rules: Mapping[str, OwnRule]) -> PullRequest:
     return PullRequest(
         number=found.number,
         marks=_marks(found.author, found.head_ref_name, rules),
+        is_author_known=True,
         **_times(found),
         head_sha=found.head_ref_oid,
         merge_sha=None if found.merge_commit is None else found.merge_commit.oid,
@@ -183,11 +188,13 @@ def _from_gh(found: _GhRequest, rules: Mapping[str, OwnRule]) -> PullRequest:
 def _from_rest(found: _RestRequest, rules: Mapping[str, OwnRule]) -> PullRequest:
     is_gitlab = found.iid is not None
     branch = found.source_branch if is_gitlab else found.head and found.head.ref
+    author = found.author if is_gitlab else found.user
     # the merge commit of an open request is a trial
     merged = found.squash_commit_sha or found.merge_commit_sha or (found.sha if is_gitlab else None)
     return PullRequest(
         number=found.iid if is_gitlab else found.number,
-        marks=_marks(found.author if is_gitlab else found.user, branch or "", rules),
+        marks=_marks(author, branch or "", rules),
+        is_author_known=author is not None,
         **_times(found),
         head_sha=found.sha if is_gitlab or found.head is None else found.head.sha,
         merge_sha=None if found.merged_at is None else merged,
@@ -230,11 +237,11 @@ def check_results(checks: Sequence[ForgeCheck], ended: datetime | None) -> Mappi
 
 
 def _of_attempts(results: Sequence[str]) -> CheckResult:
-    if results[-1] in _FAILED:
+    if results[-1] in FAILED:
         return "failed"
     if results[-1] != "success":
         return "other"
-    return "flaky" if any(result in _FAILED for result in results) else "succeeded"
+    return "flaky" if any(result in FAILED for result in results) else "succeeded"
 
 
 def combine_checks(results: Collection[CheckResult]) -> Checks:
@@ -260,6 +267,7 @@ def _read_csv(file: Path, data: bytes) -> Iterable[PullRequest]:
         yield PullRequest(
             number=None,
             marks=(Mark(agent, "stated"),) if agent else (),
+            is_author_known=True,
             created_s=created,
             closed_s=closed if merged is None else None,
             merged_s=merged,

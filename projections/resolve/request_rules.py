@@ -70,7 +70,7 @@ def checks_green(test: StatedTest, evidence: Evidence) -> RuleFinding:
     start_s = request.created_s if test.start_s is None else test.start_s
     ended_s = next((at_s for at_s in (request.merged_s, request.closed_s) if at_s is not None), start_s + test.window_s)
     due_s = min(ended_s, start_s + test.window_s)
-    result = _result(request, test.names("names"))
+    result = _result(request, test.names("names"), due_s)
     if found.repository.requests_through_s >= due_s and result not in ("green", "red"):
         return unresolvable(_MEANING[result], request.position)
     return cover(
@@ -92,16 +92,19 @@ _MEANING: Final = {
 }
 
 
-def _result(request: RecordedRequest, names: tuple[str, ...]) -> str:
+def _result(request: RecordedRequest, names: tuple[str, ...], due_s: int) -> str:
     """Return the result of the named checks together, or of all."""
+    attempts = [one.split(":") for one in request.failed_once]
+    repeated = {digest for head, digest, at_s in attempts if head == request.head and int(at_s) <= due_s}
     if not names:
-        return request.checks or "none"
+        is_flaky = request.checks == "green" and not repeated.isdisjoint(request.succeeded)
+        return "flaky" if is_flaky else request.checks or "none"
     digests = {check_digest(name) for name in names}
     if digests & set(request.failed):
         return "red"
     if digests - {*request.succeeded, *request.flaky}:
         return "none"
-    return "flaky" if digests & set(request.flaky) else "green"
+    return "flaky" if digests & {*request.flaky, *repeated} else "green"
 
 
 def _request(test: StatedTest, evidence: Evidence) -> FoundRequest | RuleFinding:

@@ -94,8 +94,9 @@ RULES: Final[Mapping[str, Rule]] = {
             alert_silent,
             ("alert",),
             DAY_S,
-            {"heartbeat_s": "number"},
-            "the alert did not fire in the window, and its source was heard all the time (every heartbeat_s, 600)",
+            {"heartbeat": "text", "heartbeat_s": "number", "settle_s": "number", "source": "text"},
+            "the alert did not fire in the window (or after settle_s of it), while the heartbeat (Watchdog) of its "
+            "source was heard every heartbeat_s (600)",
         ),
         Rule(
             "command.exit",

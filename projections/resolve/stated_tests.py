@@ -46,7 +46,7 @@ class StatedTests(Projection):
     """Every test of a decision, and what rules look at that are not about changes."""
 
     name: ClassVar[str] = "tests"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     reads: ClassVar[tuple[type[Payload], ...]] = (
         DecisionTestStated, DecisionReviewed, DecisionRetracted, ObservationRecorded, ObservationScanned,
     )  # fmt: skip
@@ -90,6 +90,9 @@ class StatedTests(Projection):
             data.observation_id or "", position, data.event_type, seconds_of(occurred), data.facts or {}
         )
         self._observed.setdefault(subject, []).append(one)
+        also = f"alert:{one.facts.get('fingerprint')}"  # an alert is known by its name, too
+        if subject.startswith("alert:") and also != subject and "fingerprint" in one.facts:
+            self._observed.setdefault(also, []).append(one)
 
     def tested(self) -> Sequence[DecisionWithTest]:
         """Return every decision with a test that is not retracted, in the order in which the tests were stated."""

@@ -86,6 +86,8 @@ def read_statement(text: str, *, pr: int | None = None) -> Statement:
             grace_s = _seconds(value)
         else:
             params[key] = _param(found, key, value)
+    if isinstance(settle_s := params.get("settle_s"), int) and settle_s >= window_s:
+        raise _invalid(f"settle_s {settle_s} is not shorter than the window.", "State a longer window.")
     return Statement(name, found.version, _subject(found, subject, pr), params, window_s, grace_s)
 
 

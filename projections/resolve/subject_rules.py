@@ -1,5 +1,6 @@
 """Rules about other subjects: runs of tests and commands, alerts, samples of an address, and what must not happen."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -9,12 +10,15 @@ from projections.resolve.states import RuleFinding, StatedTest
 from projections.resolve.window import cover, unresolvable
 
 TESTED: Final = "junit.tested"
-FIRED, HEARD = "alert.fired", "alert.heard"
+FIRED, RESOLVED, POLLED = "alert.fired", "alert.resolved", "alert.polled"
 RAN: Final = "command.ran"
 SAMPLED: Final = "http.sampled"
 
-HEARTBEAT_S: Final = 600
-"""After so long without a sign of its source, it is not known whether an alert is silent."""
+HEARTBEAT, HEARTBEAT_S = "Watchdog", 600
+"""The alert that always fires. After so long without it, it is not known whether another one is silent."""
+
+MAIN: Final = "main"
+"""The name of a source of alerts, unless another one is stated."""
 
 ERROR_CODES: Final = frozenset((126, 127))
 """Exit codes by which a shell says that a command could not be run."""
@@ -85,20 +89,74 @@ def _names(one: SubjectObservation, name: str) -> set[str]:
 
 
 def alert_silent(test: StatedTest, evidence: Evidence) -> RuleFinding:
-    """Return whether an alert did not fire in the window in which its source was heard."""
-    fired = _within(test, evidence, FIRED)
-    heard = sorted([*_within(test, evidence, HEARD), *fired], key=lambda one: one.at_s)
-    gap_s, through_s = test.number("heartbeat_s", HEARTBEAT_S), _start(test)
-    for one in heard:
-        if one.at_s - through_s > gap_s:
+    """Return whether an alert did not fire in the window, or after settle_s of it, while its source was heard.
+
+    The source is heard while an alert fires that always does: its heartbeat. It must be heard until after the window.
+    """
+    polls = [one for one in evidence.of(f"alertmanager:{test.text('source', MAIN)}") if one.event_type == POLLED]
+    begin_s, gap_s = _start(test) + test.number("settle_s", 0), test.number("heartbeat_s", HEARTBEAT_S)
+    own = evidence.of(test.subject or "")
+    fired = [
+        (max(begin_s, since_s), one)
+        for since_s, one in _sightings(own, polls, test.subject or "")
+        if since_s <= test.due_s and one.at_s > begin_s
+    ]
+    heartbeat = f"alert:{test.text('heartbeat', HEARTBEAT)}"
+    beats = [
+        one for _, one in _sightings(evidence.of(heartbeat), polls, heartbeat)
+        if one.event_type != RESOLVED and one.at_s > _start(test)
+    ]  # fmt: skip
+    through_s = _start(test)
+    for at_s in sorted(one.at_s for one in beats):
+        if at_s - through_s > gap_s:
             break
-        through_s = one.at_s
-    # that it fired is known, whatever else was not heard
-    is_heard = _is_over(test, evidence) and (bool(fired) or test.due_s - through_s <= gap_s)
+        through_s = at_s
+    if not fired and (since_s := _not_ended(own, polls, begin_s, test.due_s)) is not None:
+        through_s = min(since_s, through_s, test.due_s - 1)
+    seen = [one for _, one in fired] + beats
     return _verdict(
-        test, evidence, through_s=test.due_s if is_heard else min(through_s, test.due_s - 1),
-        failed_s=fired[0].at_s if fired else None,
-        value="fired" if fired else "silent", deciding=next(iter(fired or heard), None), seen=heard,
+        test, evidence,
+        through_s=through_s if _is_over(test, evidence) else min(through_s, test.due_s - 1),
+        failed_s=fired[0][0] if fired else None,
+        value="fired" if fired else "silent",
+        deciding=next(iter(seen), None),
+        seen=[one for one in seen if one.at_s <= test.due_s],
+    )  # fmt: skip
+
+
+def _sightings(
+    own: Sequence[SubjectObservation], polls: Sequence[SubjectObservation], subject: str
+) -> list[tuple[int, SubjectObservation]]:
+    """Return since when and when an alert was seen to fire, oldest first: it fired all the time between the two."""
+    found = [(min(_since(one), one.at_s), one) for one in own if one.event_type in (FIRED, RESOLVED)]
+    name = subject.partition(":")[2]
+    found += [(poll.at_s, poll) for poll in polls if name in _names(poll, "firing")]
+    return sorted(found, key=lambda pair: (pair[1].at_s, pair[1].position))
+
+
+def _since(one: SubjectObservation) -> int:
+    since = one.facts.get("since")
+    return since if isinstance(since, int) else one.at_s
+
+
+def _not_ended(
+    own: Sequence[SubjectObservation], polls: Sequence[SubjectObservation], begin_s: int, due_s: int
+) -> int | None:
+    """Return when an alert was seen last that fired before the window, and was not seen to end; None if there is none.
+
+    A source that says when an alert begins (`since`) says when it ends: by `alert.resolved`, or a poll without it.
+    """
+    last: dict[object, SubjectObservation] = {}
+    for one in sorted(own, key=lambda one: (one.at_s, one.position)):
+        if one.at_s <= begin_s:
+            last[one.facts.get("fingerprint")] = one
+    polled_s = max((poll.at_s for poll in polls if poll.at_s <= due_s), default=0)
+    return min(
+        (
+            one.at_s for one in last.values()
+            if one.event_type == FIRED and "since" in one.facts and one.at_s >= polled_s
+        ),
+        default=None,
     )  # fmt: skip
 
 

@@ -120,6 +120,9 @@ ADOPT = (
 OBSERVE = (
     Verb("command", "Run registered commands, and record how each ended.", "observe:command"),
     Verb("http", "Ask registered addresses, and record the status of each answer.", "observe:http"),
+    Verb(
+        "alertmanager", "Record which alerts fire, also those that are silenced or inhibited.", "observe:alertmanager"
+    ),
     Verb("junit", "Record the results of test runs, from files in the form of JUnit.", "observe:junit"),
 )
 

@@ -85,6 +85,29 @@ def junit(
     _show(target, use_store(target, lambda store: record_observations(seen, store)))
 
 
+@verb(server=True)
+def alertmanager(
+    target: LedgerTarget,
+    address: Annotated[str, argument("The address of an Alertmanager.", "ADDRESS")],
+    *,
+    name: Annotated[str, option("The name of the source, in `source=NAME`.", "NAME")] = "main",
+) -> None:
+    """Record which alerts fire, also those that are silenced or inhibited.
+
+    A test `alert.silent:24h:subject=alert:NAME` needs this at least every 10 minutes, and an alert that always fires:
+    `Watchdog`, or `heartbeat=NAME`. An alert that fires and ends between two looks is not seen; Alertmanager's webhook
+    shows it: POST /observe/alertmanager.
+
+    Example: tallystick observe alertmanager http://127.0.0.1:9093
+    """
+    from api.importers.observe.observers import observe_alerts, record_observations
+
+    async def observe(store: "EventStore") -> list["Observation"]:
+        return await record_observations(await observe_alerts(address, name), store)
+
+    _show(target, use_store(target, observe))
+
+
 def _show(target: LedgerTarget, observed: list["Observation"]) -> None:
     from api.cli.render.decision_tests import print_observations
 

@@ -11,7 +11,10 @@ from events import limits
 from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from api.http.server import ServerSettings, TlsFiles
+    from api.importers.observe.webhooks import ForgeReceiver
     from ledger.place import Place
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -38,6 +41,9 @@ AuditLogFile = Annotated[Path | None, option("Append a line for each authenticat
 KeyFile = Annotated[
     Path | None,
     option("The signing key, if it is not beside the ledger's other files: for example a mounted secret.", "FILE"),
+]
+Observers = Annotated[
+    Path | None, option("The file in which webhooks of GitHub and GitLab are registered.", "FILE", "--observers")
 ]
 EmbeddingsUrl = Annotated[
     str | None,
@@ -74,6 +80,7 @@ def serve(
     audit_log: AuditLogFile = None,
     tls_cert: Annotated[Path | None, option("Serve https with this certificate and its chain, PEM.")] = None,
     tls_key: Annotated[Path | None, option("The key of the certificate, PEM, unencrypted.")] = None,
+    observers: Observers = None,
     embeddings_url: EmbeddingsUrl = None,
     embeddings_model: EmbeddingsModel = None,
     rate: Annotated[float, _limit("Requests per second of one token; 0 for no limit.", high=None)] = 1_000,
@@ -123,8 +130,20 @@ def serve(
         require_tokens,
         None if audit_log is None else AuditLog(audit_log),
         embeddings,
+        None if observers is None else _read_receivers(observers),
     )
     _run(_with_key(target.place, key), host, port, log_level, settings)
+
+
+def _read_receivers(observers: Path) -> "Mapping[str, ForgeReceiver]":
+    """Return who may send webhooks, by name. Errors: SourceUnreadable."""
+    from api.importers.observe.registered import read_registered
+    from api.importers.observe.webhooks import ForgeReceiver
+
+    return {
+        name: ForgeReceiver(name, one.forge, one.secret(observers.parent), one.repository)
+        for name, one in read_registered(observers).webhooks.items()
+    }
 
 
 def _with_key(place: "Place", key: Path | None) -> "Place":

@@ -97,11 +97,22 @@ def _drafts(
     by_number = {str(change.number): change.sha for change in read.history.changes}
     for number, request in sorted(numbered.items(), key=lambda item: int(item[0])):
         landed = request.merge_sha or by_number.get(number)
-        for event_type, at_s, facts in _observations(request, landed, state.requests.get(number, _NEW), watermark_s):
-            result.requests += event_type == OPENED and number not in state.requests
-            result.outcomes += event_type in {MERGED, CLOSED, REOPENED}
-            observed = SubjectObserved(event_type, f"{REQUEST}:{repository}:{number}", at_s, facts)
+        for observed in observe_listed(request, landed, repository, state, watermark_s):
+            result.requests += observed.event_type == OPENED and number not in state.requests
+            result.outcomes += observed.event_type in {MERGED, CLOSED, REOPENED}
             yield observation(FORGE, observed, state.request_scans)
+
+
+def observe_listed(
+    request: PullRequest, landed: str | None, repository: str, state: RepositoryState, watermark_s: int
+) -> Iterator[SubjectObserved]:
+    """Yield what is new of a request that has a number. What was sent before it ended, and comes later, is not."""
+    number = str(request.number)
+    known = state.requests.get(number, _NEW)
+    if request.seen_s < (known.merged_s or known.closed_s or 0):
+        return
+    for event_type, at_s, facts in _observations(request, landed, known, watermark_s):
+        yield SubjectObserved(event_type, f"{REQUEST}:{repository}:{number}", at_s, facts)
 
 
 def _observations(
@@ -109,9 +120,10 @@ def _observations(
 ) -> Iterator[tuple[str, int, Facts]]:
     """Yield what differs from what was observed of a request before."""
     facts, checks = request_facts(request), request.checks
-    stated = facts.created_s, facts.agents, facts.marks, request.head_sha or known.head
+    by = (facts.agents, facts.marks) if request.is_author_known or known is _NEW else (known.agents, known.marks)
+    stated = facts.created_s, *by, request.head_sha or known.head
     if stated != (known.created_s, known.agents, known.marks, known.head):
-        names: Facts = {"agents": facts.agents, "marks": facts.marks, "head": request.head_sha or known.head or ""}
+        names: Facts = {"agents": by[0], "marks": by[1], "head": request.head_sha or known.head or ""}
         yield OPENED, request.created_s, {name: value for name, value in names.items() if value}
     is_open = request.merged_s is None and request.closed_s is None
     if is_open and (known.merged_s is not None or known.closed_s is not None):

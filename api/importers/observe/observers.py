@@ -19,19 +19,24 @@ import msgspec
 
 from api.importers.adopt.observations import Facts, SubjectObserved, observation
 from api.importers.batch_append import append_all
+from api.importers.observe.alerts import ALERTMANAGER, firing_facts
 from api.importers.observe.registered import RegisteredAddress, RegisteredCommand
 from api.service.store import EventStore
 from api.service.webhooks.attempt import NO_ANSWER, ask_checked, describe_failure
 from events.limits import ITEMS_MAX
 from instruments.errors import SourceUnreadable
+from instruments.evals.capture.alertmanager import Alertmanager
 from ledger.errors import InvalidQuery
 from projections.changes.recorded_requests import check_digest
-from projections.resolve.subject_rules import RAN, SAMPLED, TESTED
+from projections.resolve.subject_rules import POLLED, RAN, SAMPLED, TESTED
 
 RESULT_BYTES_MAX: Final = 64 << 20
 """A file of test results may be so large."""
 
-_KINDS: Final = {RAN: "command", SAMPLED: "http", TESTED: "junit"}
+ANSWER_S: Final = 10.0
+"""Seconds that an Alertmanager has for its answer."""
+
+_KINDS: Final = {RAN: "command", SAMPLED: "http", TESTED: "junit", POLLED: ALERTMANAGER}
 _Item = TypeVar("_Item")
 
 
@@ -158,6 +163,13 @@ async def _sample(name: str, address: RegisteredAddress) -> _Seen:
         reason, detail = describe_failure(error)
         return _Seen(SAMPLED, name, int(time.time()), {"error": reason}, f"{reason}: {detail}")
     return _Seen(SAMPLED, name, int(time.time()), {"status": status}, f"status {status}")
+
+
+async def observe_alerts(address: str, name: str) -> list[_Seen]:
+    """Ask an Alertmanager which alerts fire, also silenced and inhibited ones. Errors: InvalidQuery."""
+    alerts = await Alertmanager(address).alerts(ANSWER_S, muted=True)
+    facts, text = firing_facts(alerts)
+    return [_Seen(POLLED, name, int(time.time()), facts, text)]
 
 
 def observe_results(files: Iterable[Path], name: str, only: Sequence[str], now: datetime) -> list[_Seen]:

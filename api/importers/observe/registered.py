@@ -1,8 +1,8 @@
-"""The commands and addresses that an operator registered, in a file. No decision, and no agent, names another one."""
+"""What an operator registered in a file: commands, addresses and webhooks. No decision, and no agent, names another."""
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -18,7 +18,15 @@ run = ["./smoke.sh", "--fast"]
 
 [addresses.home]
 url = "https://example.com/"
+
+[webhooks.shop]
+forge = "github"
+secret_file = "shop.secret"
+repository = "0123456789abcdef"
 """
+
+ForgeKind = Literal["github", "gitlab"]
+SECRET_CHARS_MIN = 16
 
 
 class RegisteredCommand(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,11 +46,34 @@ class RegisteredAddress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     timeout_s: Seconds = 10.0
 
 
+class RegisteredWebhook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A forge that sends webhooks, the file of the secret that it knows, and the id of the repository."""
+
+    forge: ForgeKind
+    secret_file: str
+    """From the folder of the file."""
+    repository: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+    """As `tallystick changes` shows it."""
+
+    def secret(self, folder: Path) -> bytes:
+        """Return the secret. Errors: SourceUnreadable."""
+        file = folder / self.secret_file
+        try:
+            secret = file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise SourceUnreadable(f"{file} cannot be read: {error}.", "Write the secret of the webhook.") from None
+        if len(secret) < SECRET_CHARS_MIN:
+            detail = f"{file}: a secret has at least {SECRET_CHARS_MIN} characters."
+            raise SourceUnreadable(detail, "Make one: openssl rand -hex 32")
+        return secret.encode()
+
+
 class Registered(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is registered, by name."""
 
     commands: dict[Name, RegisteredCommand] = {}
     addresses: dict[Name, RegisteredAddress] = {}
+    webhooks: dict[Name, RegisteredWebhook] = {}
 
 
 def read_registered(file: Path) -> Registered:

@@ -50,6 +50,8 @@ class WebhookAlert(msgspec.Struct, frozen=True, kw_only=True):
     """Texts for people."""
     startsAt: Instant  # noqa: N815 - Alertmanager's word
     """Since when it fires."""
+    endsAt: Instant | None = None  # noqa: N815 - Alertmanager's word
+    """When it ended, if it is resolved."""
     generatorURL: str | None = None  # noqa: N815 - Alertmanager's word
     """The page of its rule."""
     fingerprint: Fingerprint

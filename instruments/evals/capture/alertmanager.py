@@ -1,6 +1,6 @@
 """Read the firing alerts of an Alertmanager over its v2 API, and select one of them.
 
-Silenced and inhibited alerts are left out: they notify no one. URLs in an alert lose their credentials. Redirects are
+Silenced and inhibited alerts are left out, unless they are asked for: they notify no one. URLs in an alert lose their credentials. Redirects are
 not followed, so that the password reaches no other host. Proxies come from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and
 NO_PROXY.
 """
@@ -32,6 +32,7 @@ EXAMPLE = "Write http://127.0.0.1:9093, or with a path where it is served below 
 _API = "/api/v2"
 _ALERTS = f"{_API}/alerts"
 _ACTIVE = {"active": "true", "silenced": "false", "inhibited": "false", "unprocessed": "true"}
+_ALL = {name: "true" for name in _ACTIVE}
 
 
 class FiringAlert(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,19 +96,22 @@ class Alertmanager:
             raise InvalidQuery("alertmanager", "is not the address of a server.", EXAMPLE, written=False)
         base_path = url.path.rstrip("/").removesuffix(_ALERTS).removesuffix(_API)
         self._endpoint = HttpEndpoint(url.copy_with(path=base_path or "/"), _ALERTS, None)
-        self._url = self._endpoint.url.copy_merge_params(_ACTIVE)
         self.name = self._endpoint.name
         self._secrets = Redactor(self._endpoint.secrets)
 
-    async def alerts(self, timeout_s: float) -> list[FiringAlert]:
-        """Return the firing alerts, ordered by start time, then fingerprint. Errors: InvalidQuery."""
+    async def alerts(self, timeout_s: float, *, muted: bool = False) -> list[FiringAlert]:
+        """Return the firing alerts, ordered by start time, then fingerprint. Errors: InvalidQuery.
+
+        `muted`: also those that are silenced or inhibited.
+        """
+        url = self._endpoint.url.copy_merge_params(_ALL if muted else _ACTIVE)
         try:
             async with (
                 asyncio.timeout(timeout_s),
                 httpx.AsyncClient(
                     headers=self._endpoint.headers, verify=self._endpoint.tls, timeout=timeout_s
                 ) as client,
-                client.stream("GET", self._url) as response,
+                client.stream("GET", url) as response,
             ):
                 body = await self._body(response)
         except (TimeoutError, httpx.TimeoutException):

@@ -354,8 +354,14 @@ WRITES: dict[Words, Arguments] = {
 }  # fmt: skip
 """Verbs that write, with arguments that add something when they are used for the first time in a folder."""
 
-ELSEWHERE: tuple[Words, ...] = (("judge", "run"), ("judge", "compare"), ("observe", "http"))
-"""Verbs that write, whose tests through a server need more: test_judge_run.py a run, test_observers.py an address."""
+ELSEWHERE: tuple[Words, ...] = (
+    ("judge", "run"),
+    ("judge", "compare"),
+    ("observe", "http"),
+    ("observe", "alertmanager"),
+)
+"""Verbs that write, whose tests through a server need more: test_judge_run.py a run, test_observers.py an address,
+test_real_alertmanager.py an Alertmanager."""
 
 KNOWN = {("evidence", "erase"), ("probe", "rescore"), ("mcp",), ("resolve",)}
 """Verbs that add something once, whatever the folder, or only as a client asks: the others add something each time."""

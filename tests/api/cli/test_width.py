@@ -116,6 +116,7 @@ OTHERS = (
     "judge compare",
     "tests",
     "resolve",
+    "observe alertmanager",
     "observe command",
     "observe http",
     "observe junit",

@@ -41,6 +41,13 @@ class Some:
         known: Facts = {"day_14": self._random.randrange(11)}
         return self._random.choice((known, known | {"day_30": self._random.randrange(11)}))
 
+    def fired(self) -> Facts:
+        since = {"since": BEGIN_S + self._random.randrange(-5, 40) * DAY_S}
+        return {"fingerprint": self._random.choice(("f1", "f2")), **self._random.choice(({}, since))}
+
+    def polled(self) -> Facts:
+        return {"firing": tuple(name for name in ("Watchdog", "Watchdog", "disk", "f1") if self._random.random() < 0.5)}
+
     def checks(self) -> Facts:
         result = self._random.choice(("green", "red", "flaky", "none"))
         return {"result": result, "succeeded": self.names(), "failed": self.names(), "flaky": self.names()}
@@ -64,9 +71,11 @@ def observe(random: Random, observed: Observed) -> None:
         "forge.closed": (request, {}),
         "forge.reopened": (request, {}),
         "forge.checked": (request, some.checks()),
+        "forge.check_failed": (request, {"check": check_digest("test"), "head": random.choice(COMMITS)}),
         "junit.tested": ("junit:unit", {"passed": some.names(), "failed": some.names()}),
-        "alert.fired": ("alert:disk", {}),
-        "alert.heard": ("alert:disk", {}),
+        "alert.fired": (random.choice(("alert:disk", "alert:Watchdog")), some.fired()),
+        "alert.resolved": ("alert:disk", some.fired()),
+        "alert.polled": ("alertmanager:main", some.polled()),
         "command.ran": ("command:smoke", some.either({"exit": random.choice((0, 1, 126))}, {"error": "timeout"})),
         "http.sampled": ("http:home", some.either({"status": random.choice((200, 503))}, {"error": "dns"})),
         "rolled_back": ("deploy:web", {}),
@@ -74,7 +83,7 @@ def observe(random: Random, observed: Observed) -> None:
     if random.random() < 0.15:
         observed.scan(random.choice(("git", "forge", "other")), day, random.choice((repo, repo, "deploy:web")))
         return
-    weights = [6 if kind in ("git.landed", "forge.opened", "alert.heard", "http.sampled") else 2 for kind in kinds]
+    weights = [6 if kind in ("git.landed", "forge.opened", "alert.polled", "http.sampled") else 2 for kind in kinds]
     (event_type,) = random.choices(list(kinds), weights)
     subject, facts = kinds[event_type]
     observed.add(event_type, subject, day, **facts)
@@ -85,6 +94,8 @@ def one_test(random: Random) -> str:
     commit = random.choice(("", f";subject=commit:{random.choice(COMMITS)[: random.choice((7, 12, 40))]}"))
     request = random.choice((*(f"pr:{number}" for number in (1, 2, 3)), f"pr:{REPO}:1", f"commit:{COMMITS[2][:9]}"))
     checks = random.choice(("", f";names={random.choice(NAMES)}", ";names=test+lint"))
+    alert = f"heartbeat_s={random.choice((86_400, 900_000))}"
+    alert += random.choice(("", ";settle_s=80000")) + random.choice(("", ";heartbeat=disk"))
     return random.choice((
         f"git.kept:{days}:fixes={random.choice(('any', 'ignore'))}{commit}",
         f"git.lines_alive:{days}:percent={random.choice((50, 80))}{commit}",
@@ -92,7 +103,7 @@ def one_test(random: Random) -> str:
         f"forge.merged_and_kept:{days}:subject={request};kept_days={random.choice((1, 14))}",
         f"checks.green:{days}:subject={request}{checks}",
         f"junit.passed:{days}:subject=junit:unit{random.choice(('', ';ids=test'))}",
-        f"alert.silent:{days}:subject=alert:disk;heartbeat_s={random.choice((86_400, 400_000))}",
+        f"alert.silent:{days}:subject=alert:{random.choice(('disk', 'f1'))};{alert}",
         f"command.exit:{days}:subject=command:smoke;code={random.choice((0, 1))}",
         f"http.status:{days}:subject=http:home;percent={random.choice((50, 100))}",
         f"no_event:{days}:subject=deploy:web;type=rolled_back",

@@ -151,6 +151,20 @@ def test_checks(names: str, results: dict[str, str | tuple[str, ...]], state: St
     assert observed.verdict(f"checks.green:14d:subject=pr:3{names}").state == state
 
 
+@pytest.mark.parametrize("names", ["", ";names=test"])
+def test_a_check_of_which_an_attempt_failed_is_no_evidence(names: str) -> None:
+    text, test = f"checks.green:14d:subject=pr:3{names}", check_digest("test")
+    checked = opened().request(3, "checked", 3, result="green", succeeded=(test,)).request(3, "merged", 4)
+    assert (
+        checked.request(3, "check_failed", 5, check=test, head=SHA).scan("forge", 15).verdict(text).state == "succeeded"
+    )
+    assert checked.request(3, "check_failed", 2, check=test, head="other").verdict(text).state == "succeeded"
+    found = checked.request(3, "check_failed", 2, check=test, head=SHA).verdict(text)
+    assert (found.state, found.value) == (
+        "unresolvable", "a check failed, and succeeded when it was repeated on the same commit",
+    )  # fmt: skip
+
+
 JUNIT = "junit.passed:1d:subject=junit:unit;ids=a"
 
 
@@ -177,24 +191,69 @@ def test_junit(runs: list[dict[str, tuple[str, ...]]], state: State) -> None:
 
 
 ALERT = "alert.silent:1d:subject=alert:disk;heartbeat_s=7200"
+HOURLY = tuple(range(1, 25))
 
 
-def heard(*hours: float) -> Observed:
+def heard(*hours: float, **facts: str) -> Observed:
+    """A source whose heartbeat was seen at some hours."""
     observed = Observed()
     for hour in hours:
-        observed.add("alert.heard", "alert:disk", hour / 24)
+        observed.add("alert.fired", "alert:Watchdog", hour / 24, **facts)
     return observed
 
 
+def fired(observed: Observed, hour: float, since: float, event_type: str = "alert.fired") -> Observed:
+    """The source, and an alert of which it says when it begins and ends."""
+    since_s = BEGIN_S + int(since * 3_600)
+    return observed.add(event_type, "alert:disk", hour / 24, fingerprint="f1", since=since_s)
+
+
 def test_silence_needs_a_source_that_is_heard_through_the_window() -> None:
-    all_day = heard(*range(1, 25))
-    assert all_day.verdict(ALERT, 0.5).state == "running"
-    assert all_day.verdict(ALERT, 1.1).state == "succeeded"
+    assert heard(*HOURLY).verdict(ALERT, 0.5).state == "running"
+    assert heard(*HOURLY).verdict(ALERT, 1.1).state == "succeeded"
     assert heard(1, 2, 3, 20, 22, 24).verdict(ALERT, 2).state == "overdue"  # a dead pipe looks silent, too
+    assert heard(*HOURLY[:-1]).verdict(ALERT, 2).state == "overdue"  # what fired at the end may be on its way
     assert Observed().verdict(ALERT, 2).state == "overdue"
-    fired = heard(1).add("alert.fired", "alert:disk", 0.5)
-    assert fired.verdict(ALERT, 0.6).state == "failed_early"
-    assert fired.verdict(ALERT, 2).state == "failed"
+    assert heard(*HOURLY).verdict(f"{ALERT};heartbeat=Other", 2).state == "overdue"
+
+
+def test_an_alert_that_fires_fails_when_the_window_is_over_and_its_source_was_heard() -> None:
+    assert heard(1).add("alert.fired", "alert:disk", 0.5).verdict(ALERT, 0.6).state == "failed_early"
+    found = heard(*HOURLY).add("alert.fired", "alert:disk", 0.5).verdict(ALERT, 2)
+    assert (found.state, found.value) == ("failed", "fired (2026-01-01 12:00 UTC)")
+    # not heard: whether a decision enters a figure does not depend on its outcome
+    assert heard(1).add("alert.fired", "alert:disk", 0.5).verdict(ALERT, 2).state == "failed_early"
+    assert fired(heard(*HOURLY), 3, 3).verdict("alert.silent:1d:subject=alert:f1;heartbeat_s=7200", 2).state == "failed"
+
+
+@pytest.mark.parametrize(
+    ("events", "settle_s", "state"),
+    [
+        ([("alert.fired", -1, -3)], 0, "overdue"),  # it fired when the decision was made, and was not seen to end
+        ([("alert.fired", -1, -3), ("alert.resolved", -0.5, -3)], 0, "succeeded"),
+        ([("alert.fired", -1, -3), ("alert.resolved", 2, -3)], 0, "failed"),
+        ([("alert.fired", -1, -3), ("alert.resolved", 2, -3)], 3 * 3_600, "succeeded"),
+        ([("alert.resolved", 30, 23)], 0, "failed"),  # that it fired became known late
+        ([("alert.fired", 30, 30)], 0, "succeeded"),
+    ],
+)
+def test_a_source_that_says_when_an_alert_ends(
+    events: list[tuple[str, float, float]], settle_s: int, state: State
+) -> None:
+    observed = heard(*HOURLY)
+    for event_type, hour, since in events:
+        fired(observed, hour, since, event_type)
+    assert observed.verdict(f"{ALERT};settle_s={settle_s}", 2).state == state
+
+
+def test_polls_show_everything_that_fires() -> None:
+    observed = fired(Observed(), -1, -3)
+    for hour in HOURLY:
+        observed.add("alert.polled", "alertmanager:main", hour / 24, firing=("Watchdog", "other"))
+    assert observed.verdict(ALERT, 2).state == "succeeded"  # the first poll shows that it had ended
+    assert observed.verdict(f"{ALERT};source=second", 2).state == "overdue"
+    late = observed.add("alert.polled", "alertmanager:main", 0.9, firing=("Watchdog", "disk"))
+    assert late.verdict(ALERT, 2).state == "failed"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,111 @@
+"""Receive what systems send when something happens: store it as evidence, then record what it says.
+
+A body that is not understood is stored, too, so that a better reader can read it again.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from hashlib import sha256
+from hmac import compare_digest
+from hmac import new as hmac_of
+from typing import NamedTuple
+
+import msgspec
+
+from api.importers.adopt.observations import observation
+from api.importers.observe.alerts import ALERTMANAGER, observe_sent
+from api.importers.observe.forge_webhooks import ForgeEvent, observe_forge, read_github, read_gitlab
+from api.importers.observe.registered import ForgeKind
+from api.principal import Principal
+from api.service.evaluation.alert_receiver import AlertmanagerWebhook
+from api.service.evidence import Blob, digest_of
+from api.service.ledger import LedgerService
+from events.envelope import Draft, source_of
+from events.errors import MalformedInput
+from events.observation import ObservationRecorded
+from events.registry import VOCABULARY
+from projections.changes.change_index import ChangeIndex
+from projections.changes.recorded_requests import FORGE
+
+_decode_alerts = msgspec.json.Decoder(AlertmanagerWebhook).decode
+
+
+class ReceivedWebhook(msgspec.Struct, frozen=True, kw_only=True):
+    """What was recorded of something that a system sent."""
+
+    digest: str
+    """SHA-256 of the body, which is stored as evidence."""
+    observed: int
+    """How many observations it has that are new."""
+
+
+class ForgeReceiver(NamedTuple):
+    """A forge that may send webhooks: its kind, the secret that it signs with, and the repository they are about."""
+
+    name: str
+    kind: ForgeKind
+    secret: bytes
+    repository: str
+
+    @property
+    def caller(self) -> Principal:
+        """The caller as whom it is recorded."""
+        return Principal(self.name, source_of(self.name), frozenset(("append", "observe")))
+
+    def accepts(self, headers: Mapping[str, str], body: bytes) -> bool:
+        """Return whether a body comes from one who knows the secret."""
+        if self.kind == "gitlab":
+            return compare_digest(headers.get("x-gitlab-token", "").encode(), self.secret)
+        signature = f"sha256={hmac_of(self.secret, body, sha256).hexdigest()}"
+        return compare_digest(headers.get("x-hub-signature-256", "").encode(), signature.encode())
+
+
+async def receive_alerts(ledger: LedgerService, caller: Principal, body: bytes) -> ReceivedWebhook:
+    """Record what Alertmanager sends. Errors: MalformedInput; those of `LedgerService.record`."""
+    now_s = int(ledger.clock().timestamp())
+
+    async def understand() -> Sequence[Draft]:
+        return [observation(ALERTMANAGER, one, 0) for one in observe_sent(_decode_alerts(body), now_s)]
+
+    return await _receive(ledger, caller, ALERTMANAGER, body, understand)
+
+
+async def receive_forge(
+    ledger: LedgerService, receiver: ForgeReceiver, headers: Mapping[str, str], body: bytes
+) -> ReceivedWebhook:
+    """Record what a forge sends about requests. Errors: MalformedInput; those of `LedgerService.record`."""
+
+    async def understand() -> Sequence[Draft]:
+        is_github = receiver.kind == "github"
+        event = read_github(headers.get("x-github-event", ""), body) if is_github else read_gitlab(body)
+        if event == ForgeEvent():
+            return ()
+        index, _ = await ledger.at(ChangeIndex)
+        state = index.repository(receiver.repository)
+        observed = observe_forge(event, receiver.repository, state)
+        return [observation(FORGE, one, state.request_scans) for one in observed]
+
+    return await _receive(ledger, receiver.caller, receiver.kind, body, understand)
+
+
+async def _receive(
+    ledger: LedgerService,
+    caller: Principal,
+    source: str,
+    body: bytes,
+    understand: Callable[[], Awaitable[Sequence[Draft]]],
+) -> ReceivedWebhook:
+    digest = digest_of(body)
+    received = ObservationRecorded(
+        observation_id=digest, event_type="webhook.received", source=source, payload_digest=digest,
+        payload_bytes=len(body),
+    )  # fmt: skip
+    async with ledger.evidence.keep([Blob(body, "application/json")]) as stored:
+        draft = VOCABULARY.draft_of(received, id=f"webhook:{digest}", time=ledger.clock())
+        await ledger.record([*stored, draft], caller)
+    try:
+        drafts = await understand()
+    except msgspec.DecodeError as error:
+        detail = f"The body is stored as evidence {digest}, and is not understood: {error}."
+        raise MalformedInput(detail, f"It is not what {source} sends.") from None
+    appended = await ledger.record(drafts, caller) if drafts else []
+    return ReceivedWebhook(digest=digest, observed=sum(not one.duplicate for one in appended))
