@@ -47,6 +47,7 @@ ADDRESSES: Mapping[str, Sequence[str]] = {
         f"/ui/reviews?{_SAMPLE}",
         f"/ui/reviews?{_SAMPLE}&category=security",
     ),
+    "/ui/tests": ("/ui/tests",),
     "/ui/calibration": (
         "/ui/calibration",
         "/ui/calibration?agent=agent-3",

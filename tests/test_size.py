@@ -23,8 +23,8 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 130_440,
-    "lines of api": 66_745,
+    "lines": 130_520,
+    "lines of api": 66_815,
     "routes": 81,
     "verbs": 101,
     "options": 527,

@@ -26,6 +26,7 @@ from events.registry import VOCABULARY
 from ledger.errors import IdentityConflict, StreamConflict
 from projections.changes.change_index import ChangeIndex
 from projections.decisions.decision_state import DecisionState
+from projections.resolve.evidence import Evidence
 from projections.resolve.rules import is_final
 from projections.resolve.stated_tests import DecisionWithTest, StatedTests, find_verdict
 from projections.resolve.statement import Statement, write_statement
@@ -65,7 +66,10 @@ class _Found(NamedTuple):
 
 @operation("/tests", "tests", heavy=True)
 async def get_tests(view: View, params: DecisionTestsQuery) -> DecisionTestsAnswer:
-    """List the tests of decisions with what their rules find by now, the next due first."""
+    """List the tests of decisions with what their rules find by now, the next due first.
+
+    Those with an outcome are last.
+    """
     found, position = await _find(view)
     meant = [
         one
@@ -117,11 +121,23 @@ async def resolve_tests(
     return ResolvedTests(resolved=resolved, states=_count(found), retrofitted=retrofitted)
 
 
-async def _find(view: View, *, only_open: bool = False) -> tuple[list[_Found], int]:
-    """Return what every test finds by now, or only of decisions without a review; and the position as of which."""
+async def find_test(view: View, decision_id: str) -> DecisionTest | None:
+    """Return the test of a decision with what its rule finds by now; None: it has none, or is retracted."""
+    projection, evidence, _ = await _read(view)
+    tested = projection.find(decision_id)
+    return None if tested is None else _describe(_Found(tested, find_verdict(tested.test, evidence)))
+
+
+async def _read(view: View) -> tuple[StatedTests, Evidence, int]:
+    """Return every test, what rules look at, and the position as of which."""
     projection, position = await view.at(StatedTests, also=(ChangeIndex,))
     changes = await view.beside(ChangeIndex)
-    evidence = projection.evidence(changes, int(view.clock().timestamp()))
+    return projection, projection.evidence(changes, int(view.clock().timestamp())), position
+
+
+async def _find(view: View, *, only_open: bool = False) -> tuple[list[_Found], int]:
+    """Return what every test finds by now, or only of decisions without a review; and the position as of which."""
+    projection, evidence, position = await _read(view)
     tested = projection.tested()
     tests = iter([one for one in tested if one.reviewed_by is None] if only_open else tested)
     found = list[_Found]()
@@ -131,9 +147,9 @@ async def _find(view: View, *, only_open: bool = False) -> tuple[list[_Found], i
     return found, position
 
 
-def _due_first(found: _Found) -> tuple[bool, int, int]:
+def _due_first(found: _Found) -> tuple[bool, bool, int, int]:
     due_s = found.verdict.due_s
-    return due_s is None, due_s or 0, found.tested.test.position
+    return is_final(found.verdict), due_s is None, due_s or 0, found.tested.test.position
 
 
 def _count(found: Iterable[_Found]) -> dict[str, int]:

@@ -98,6 +98,11 @@ class StatedTests(Projection):
         """Return every decision with a test that is not retracted, in the order in which the tests were stated."""
         return [one for one in self._tests.values() if not one.is_retracted]
 
+    def find(self, decision_id: str) -> DecisionWithTest | None:
+        """Return a decision that is not retracted with its test; None: it has none."""
+        found = self._tests.get(decision_id)
+        return None if found is None or found.is_retracted else found
+
     def reviewed_by_rule(self, rule: str, outcome: str, upto: int) -> Sequence[DecisionWithTest]:
         """Return the decisions, also retracted ones, that a rule had reviewed so at a position."""
         return [

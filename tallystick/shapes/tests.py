@@ -47,7 +47,7 @@ class DecisionTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecisionTestsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Tests of decisions, the next due first, then those whose end is not known."""
+    """Tests of decisions, the next due first, then those whose end is not known, then those with an outcome."""
 
     tests: list[DecisionTest]
     """The tests of this page."""

@@ -24,6 +24,7 @@ PAGES: Sequence[Row] = (
     _post("/ui/decisions/{decision_id}/review", "decisions.decision_page:record_review"),
     _get("/ui/reviews", "decisions.review_queue:show_queue"),
     _post("/ui/reviews", "decisions.review_queue:record_next_review"),
+    _get("/ui/tests", "decisions.tested_decisions:show_tests"),
     # calibration
     _get("/ui/calibration", "calibration.calibration_page:show_calibration"),
     _get("/ui/calibration/compare", "calibration.calibration_page:show_comparison"),

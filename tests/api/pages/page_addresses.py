@@ -17,6 +17,7 @@ ADDRESSES: Mapping[str, Sequence[str]] = {
     ],
     "/ui/decisions/{decision_id}": ["/ui/decisions/rich"],
     "/ui/reviews": ["/ui/reviews"],
+    "/ui/tests": ["/ui/tests", "/ui/tests?state=overdue", "/ui/tests?rule=git.kep"],
     "/ui/calibration": ["/ui/calibration", "/ui/calibration?agent=scout", "/ui/calibration?as_of=1"],
     "/ui/calibration/compare": ["/ui/calibration/compare"],
     "/ui/models": ["/ui/models"],

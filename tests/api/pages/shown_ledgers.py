@@ -72,6 +72,7 @@ def post_realistic(client: httpx.Client) -> None:
     append(client, [{**recorded("effect"), "id": "c-2", "correlationid": "order-7", "causationid": "c-1"}])
     post_discovery(client)
     append(client, adopted())
+    post_tests(client)
     append(client, evaluations("triage"))
     action = {"description": "Delete the table", "stakes": "high", "confidence": 0.3}
     client.post("/guardrails/check", json={"action": action}).raise_for_status()
@@ -103,6 +104,8 @@ def post_hostile(client: httpx.Client) -> None:
     agent = Asker(client)
     run = agent.begin(router=LONG[:100])["run_id"]
     agent.respond(run, model(f"{LONG[:200]}<i>", work=HOSTILE))
+    stated = {"decision_id": "h-0", "rule": f"no_event:14d:type=<script>alert(1)</script>;subject=x:{LONG[:100]}"}
+    append(client, [{"type": "decision.test_stated.v1", "data": stated}])
     label = "x" * 100
     bad = scored("base", label[:64], 40, detail=HOSTILE)
     append(client, [started("base", label, agent=label), bad, finished("base")])
@@ -210,6 +213,34 @@ def adopted() -> list[Json]:
                                     "head": "2", "reader": 1, "subjects": 3}),
     ]  # fmt: skip
     return [{"type": name, "data": fields} for name, fields in data]
+
+
+TESTS: Mapping[str, tuple[str, ...]] = {
+    "waiting": ("git.kept:14d",),
+    "running": ("git.kept:3650d", "landed"),
+    "failed_early": ("git.kept:3650d", "landed", "reverted"),
+    "succeeded": ("git.kept:14d", "landed"),
+    "failed": ("git.kept:14d", "landed", "reverted"),
+    "overdue": ("git.kept:90d", "landed"),
+    "unresolvable": ("git.lines_alive:15d", "landed"),
+}
+"""A test for each state, and what happens to its change."""
+
+
+def post_tests(client: httpx.Client) -> None:
+    """Post a decision with a test in each state, named by it, and review those that have an outcome."""
+    repository, events = "ab" * 8, list[Json]()
+    for number, (state, (rule, *happened)) in enumerate(TESTS.items()):
+        stated = {"decision_id": state, "rule": rule}
+        events += [recorded(state, confidence=None), {"type": "decision.test_stated.v1", "data": stated}]
+        for day, name in enumerate(happened, 5):
+            data = {"event_type": f"git.{name}", "source": "git", "subject": f"git:{repository}:{number:040x}",
+                    "occurred": f"2026-01-{day:02}T08:00:00Z", "facts": {"born": 5, "decisions": [state]}}  # fmt: skip
+            events.append({"type": "observation.recorded.v2", "data": data})
+    scan = {"scan_id": "tests", "source": "git", "scope": repository, "through": "2026-02-05T08:00:00Z", "head": "h",
+            "reader": 1, "subjects": 6}  # fmt: skip
+    append(client, [*events, {"type": "observation.scanned.v1", "data": scan}])
+    client.post("/tests/resolve").raise_for_status()
 
 
 def post_discovery(client: httpx.Client) -> None:

@@ -332,10 +332,10 @@ def test_decisions_are_reviewed_in_the_order_in_which_they_are_due(perform: Perf
         await ledger.scan(20)
         assert [one.decision_id for one in await ledger.resolved()] == [early, late]
         answer = await get_tests(ledger.service.now(), DecisionTestsQuery(limit=2))
-        assert [one.decision_id for one in answer.tests] == [early, late]
+        assert [one.decision_id for one in answer.tests] == [waiting, early]
         assert (answer.states, answer.total, answer.next) == ({"succeeded": 2, "waiting": 1}, 3, 2)
         (left,) = (await get_tests(ledger.service.now(), DecisionTestsQuery(offset=2))).tests
-        assert left.decision_id == waiting
+        assert left.decision_id == late
         assert (await get_tests(ledger.service.now(), DecisionTestsQuery(state="overdue"))).tests == []
         unknown = (await get_tests(ledger.service.now(), DecisionTestsQuery(rule="git.kep"))).unknown_names
         assert [one.nearest for one in unknown or ()] == ["git.kept"]

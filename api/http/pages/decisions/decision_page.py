@@ -18,6 +18,7 @@ from api.http.routes.decisions import DECISION_ID
 from api.reports.escape import cut
 from api.service.advice import advise
 from api.service.decision_quality import quality_of
+from api.service.decision_tests import find_test
 from api.service.decisions import find_decision
 from api.service.event_params import AS_OF, PREFIX
 from events.errors import TallystickError
@@ -57,14 +58,14 @@ async def decision_content(call: Call, decision_id: str, refused: RefusedReview 
     state = await find_decision(view, decision_id, prefix=PREFIX.read(call.parameters))
     stated = {name: value for name, value in call.parameters.items() if name == AS_OF.name}
     plan, heading = _plan(state), heading_of(state)
-    variables = {
+    variables = {  # to fold the reviews and tests of every decision as of a position takes too long for remarks
         "state": state,
         "heading": heading,
         "facts": read_facts(state),
         "texts": read_texts(state, heading),
         "quality": quality_of(state.decision),
+        "test": await find_test(view, state.decision_id) if view.position is None else None,
         "linked": await read_links(call, state.decision_id),
-        # To fold the reviews of every decision as of a position takes too long for a remark.
         "advice": await advise(call.ledger, plan) if view.position is None else None,
         "advice_json": address_of("/calibration/advice", {**_planned(plan), **stated}),
         "calibration_address": address_of("/ui/calibration", {"agent": state.agent, **stated}),

@@ -25,13 +25,13 @@ class ActiveFilter(NamedTuple):
     without: str
 
 
-def active_filters(path: str, parameters: Mapping[str, str]) -> Sequence[ActiveFilter]:
+def active_filters(path: str, parameters: Mapping[str, str], names: Sequence[str] = FILTERS) -> Sequence[ActiveFilter]:
     """Return the filters in force. Each tag is one of its own; a list without a filter begins at its first page."""
-    return list(_active(path, parameters))
+    return list(_active(path, parameters, names))
 
 
-def _active(path: str, parameters: Mapping[str, str]) -> Iterator[ActiveFilter]:
-    for name in FILTERS:
+def _active(path: str, parameters: Mapping[str, str], names: Sequence[str]) -> Iterator[ActiveFilter]:
+    for name in names:
         value = parameters.get(name)
         if value is None:
             continue
