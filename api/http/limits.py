@@ -99,8 +99,13 @@ class RunningRequests:
                     "Wait for answers; end feeds that nobody reads.",
                 )
             use.requests += 1
-        self._callers[id(scope)] = (caller, scope)
+        self.admit(scope, caller)
         return caller
+
+    def admit(self, scope: Scope, caller: Principal) -> None:
+        """Count a request as that of a caller, also of one that is to prove by its body who it is."""
+        scope["caller"] = caller
+        self._callers[id(scope)] = (caller, scope)
 
     def find_agent(self, scope: Scope) -> str | None:
         """Return the agent of a request's token or session, for the log; None if it has none."""

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from msgspec import structs
+
 from projections.changes.recorded_requests import check_digest
 from projections.resolve.evidence import Evidence, SubjectObservation
 from projections.resolve.states import RuleFinding, StatedTest
@@ -114,7 +116,7 @@ def alert_silent(test: StatedTest, evidence: Evidence) -> RuleFinding:
     if not fired and (since_s := _not_ended(own, polls, begin_s, test.due_s)) is not None:
         through_s = min(since_s, through_s, test.due_s - 1)
     seen = [one for _, one in fired] + beats
-    return _verdict(
+    found = _verdict(
         test, evidence,
         through_s=through_s if _is_over(test, evidence) else min(through_s, test.due_s - 1),
         failed_s=fired[0][0] if fired else None,
@@ -122,6 +124,9 @@ def alert_silent(test: StatedTest, evidence: Evidence) -> RuleFinding:
         deciding=next(iter(seen), None),
         seen=[one for one in seen if one.at_s <= test.due_s],
     )  # fmt: skip
+    if found.state in ("running", "overdue") and not beats:
+        return structs.replace(found, value=f"{heartbeat} was not seen to fire: its source is not heard")
+    return found
 
 
 def _sightings(

@@ -214,7 +214,8 @@ def test_silence_needs_a_source_that_is_heard_through_the_window() -> None:
     assert heard(1, 2, 3, 20, 22, 24).verdict(ALERT, 2).state == "overdue"  # a dead pipe looks silent, too
     assert heard(*HOURLY[:-1]).verdict(ALERT, 2).state == "overdue"  # what fired at the end may be on its way
     assert Observed().verdict(ALERT, 2).state == "overdue"
-    assert heard(*HOURLY).verdict(f"{ALERT};heartbeat=Other", 2).state == "overdue"
+    other = heard(*HOURLY).verdict(f"{ALERT};heartbeat=Other", 2)
+    assert (other.state, other.value) == ("overdue", "alert:Other was not seen to fire: its source is not heard")
 
 
 def test_an_alert_that_fires_fails_when_the_window_is_over_and_its_source_was_heard() -> None:

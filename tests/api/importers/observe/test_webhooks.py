@@ -109,8 +109,9 @@ def test_who_does_not_know_the_secret_writes_nothing(client: httpx.Client) -> No
         ("lab", {}, 401),
         ("other", {}, 404),
     ):
-        send(client, f"/observe/forge/{name}", {}, headers, status)
+        send(client, f"/observe/forge/{name}", {"zen": 100_000 * "."}, headers, status)
     assert client.get("/events").json()["events"] == []
+    assert 'tallystick_limit_use{limit="body-bytes"} 0.0' in client.get("/metrics").text
 
 
 def pull(action: str, updated: int, **fields: object) -> Json:
