@@ -99,13 +99,8 @@ class RunningRequests:
                     "Wait for answers; end feeds that nobody reads.",
                 )
             use.requests += 1
-        self.admit(scope, caller)
-        return caller
-
-    def admit(self, scope: Scope, caller: Principal) -> None:
-        """Count a request as that of a caller, also of one that is to prove by its body who it is."""
-        scope["caller"] = caller
         self._callers[id(scope)] = (caller, scope)
+        return caller
 
     def find_agent(self, scope: Scope) -> str | None:
         """Return the agent of a request's token or session, for the log; None if it has none."""
@@ -116,6 +111,8 @@ class RunningRequests:
 
     def leave(self, scope: Scope) -> None:
         """End the count of a request that was answered."""
+        held = scope.pop("body_bytes", 0)
+        self.body_bytes -= held
         entry = self._callers.pop(id(scope), None)
         if entry is None:  # refused, or an address that asks for no caller, such as /healthz: no query waits for it
             return
@@ -124,15 +121,11 @@ class RunningRequests:
         use = entry[0].use
         if use is not None:
             use.requests -= 1
+            use.body_bytes -= held
         if "end_feed" in scope:
             self.feeds -= 1
             if use is not None:
                 use.feeds -= 1
-        held = scope.get("body_bytes")
-        if held:
-            self.body_bytes -= held
-            if use is not None:
-                use.body_bytes -= held
 
     def end_revoked(self) -> None:
         """End the requests whose token or session is over. A token file that cannot be read revokes all."""

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from api.http.media_types import JSON
 from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
-from api.http.request import Call, json_response, ledger_of, read_body, requests_of
+from api.http.request import Call, json_response, ledger_of, read_body
 from api.importers.observe.webhooks import ForgeReceiver, ReceivedWebhook, receive_alerts, receive_forge
 from api.principal import Unauthenticated
 from api.service.evaluation.alert_receiver import AlertmanagerWebhook
@@ -59,7 +59,7 @@ async def post_forge_webhook(request: Request) -> Response:
     receiver = receivers.get(name)
     if receiver is None:
         raise NotFound(f"No webhook {name!r} is registered.", "Register it in the file of serve --observers.")
-    requests_of(request.scope).admit(request.scope, receiver.caller)
+    request.scope["caller"] = receiver.caller
     body = await read_body(request.scope, request.receive, FORGE_BYTES_MAX)
     if not receiver.accepts(request.headers, body):
         del request.scope["caller"]  # the refusal counts as that of its address
