@@ -1,6 +1,6 @@
 """What rules look at: changes, requests and other subjects as they were observed, and through when they are known."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
@@ -20,6 +20,11 @@ class SubjectObservation(msgspec.Struct, frozen=True):
     event_type: str
     at_s: int
     facts: Facts
+
+
+def at_of(observed: SubjectObservation) -> int:
+    """Return when something was observed."""
+    return observed.at_s
 
 
 class FoundChange(msgspec.Struct, frozen=True):
@@ -56,9 +61,14 @@ class Evidence:
         self._scans = scans
         self.now_s = now_s
 
-    def of(self, subject: str) -> Sequence[SubjectObservation]:
-        """Return what was observed of a subject that is neither a change nor a request."""
-        return self._observed.get(subject, ())
+    def of(self, subject: str, from_s: int = 0, to_s: int | None = None) -> Sequence[SubjectObservation]:
+        """Return what was observed of a subject that is neither a change nor a request, between two times inclusive.
+
+        It is in the order of time, then of the log.
+        """
+        found = self._observed.get(subject, ())
+        end = len(found) if to_s is None else bisect_right(found, to_s, key=at_of)
+        return found[bisect_left(found, from_s, key=at_of) : end]
 
     def through(self, subject: str) -> int:
         """Return through when a subject's source was read as a whole; 0 if it was not."""

@@ -1,5 +1,6 @@
 """The tests projection: the tests of decisions, and what was observed of subjects other than changes and requests."""
 
+from bisect import insort
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -14,7 +15,7 @@ from events.observation import ObservationRecorded, ObservationScanned
 from events.payload import Payload
 from projections.changes.change_index import ChangeIndex, seconds_of
 from projections.projection import Projection
-from projections.resolve.evidence import Evidence, SubjectObservation
+from projections.resolve.evidence import Evidence, SubjectObservation, at_of
 from projections.resolve.rules import ALL_OF, ANY_OF, RULES, combine
 from projections.resolve.statement import read_parts
 from projections.resolve.states import RuleFinding, StatedTest
@@ -89,10 +90,10 @@ class StatedTests(Projection):
         one = SubjectObservation(
             data.observation_id or "", position, data.event_type, seconds_of(occurred), data.facts or {}
         )
-        self._observed.setdefault(subject, []).append(one)
+        insort(self._observed.setdefault(subject, []), one, key=at_of)
         also = f"alert:{one.facts.get('fingerprint')}"  # an alert is known by its name, too
         if subject.startswith("alert:") and also != subject and "fingerprint" in one.facts:
-            self._observed.setdefault(also, []).append(one)
+            insort(self._observed.setdefault(also, []), one, key=at_of)
 
     def tested(self) -> Sequence[DecisionWithTest]:
         """Return every decision with a test that is not retracted, in the order in which the tests were stated."""

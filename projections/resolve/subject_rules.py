@@ -40,12 +40,8 @@ def _is_over(test: StatedTest, evidence: Evidence) -> bool:
 
 def _within(test: StatedTest, evidence: Evidence, event_type: str) -> list[SubjectObservation]:
     """Return what was observed of the subject in the window, oldest first."""
-    found = [
-        one
-        for one in evidence.of(test.subject or "")
-        if one.event_type == event_type and _start(test) <= one.at_s <= test.due_s
-    ]
-    return sorted(found, key=lambda one: (one.at_s, one.position))
+    observed = evidence.of(test.subject or "", _start(test), test.due_s)
+    return [one for one in observed if one.event_type == event_type]
 
 
 def _verdict(
@@ -95,26 +91,25 @@ def alert_silent(test: StatedTest, evidence: Evidence) -> RuleFinding:
 
     The source is heard while an alert fires that always does: its heartbeat. It must be heard until after the window.
     """
-    polls = [one for one in evidence.of(f"alertmanager:{test.text('source', MAIN)}") if one.event_type == POLLED]
-    begin_s, gap_s = _start(test) + test.number("settle_s", 0), test.number("heartbeat_s", HEARTBEAT_S)
-    own = evidence.of(test.subject or "")
+    start_s, gap_s = _start(test), test.number("heartbeat_s", HEARTBEAT_S)
+    begin_s, source = start_s + test.number("settle_s", 0), f"alertmanager:{test.text('source', MAIN)}"
+    polls = [one for one in evidence.of(source, start_s + 1, test.due_s + gap_s) if one.event_type == POLLED]
+    own, subject = evidence.of(test.subject or ""), test.subject or ""
     fired = [
         (max(begin_s, since_s), one)
-        for since_s, one in _sightings(own, polls, test.subject or "")
+        for since_s, one in _sightings(own, polls, subject)
         if since_s <= test.due_s and one.at_s > begin_s
     ]
     heartbeat = f"alert:{test.text('heartbeat', HEARTBEAT)}"
-    beats = [
-        one for _, one in _sightings(evidence.of(heartbeat), polls, heartbeat)
-        if one.event_type != RESOLVED and one.at_s > _start(test)
-    ]  # fmt: skip
-    through_s = _start(test)
-    for at_s in sorted(one.at_s for one in beats):
-        if at_s - through_s > gap_s:
+    heard = evidence.of(heartbeat, start_s + 1, test.due_s + gap_s)
+    beats = [one for _, one in _sightings(heard, polls, heartbeat) if one.event_type != RESOLVED]
+    through_s = start_s
+    for one in beats:
+        if one.at_s - through_s > gap_s:
             break
-        through_s = at_s
-    if not fired and (since_s := _not_ended(own, polls, begin_s, test.due_s)) is not None:
-        through_s = min(since_s, through_s, test.due_s - 1)
+        through_s = one.at_s
+    if not fired and (last_s := _not_ended(own, evidence, source, begin_s, test.due_s)) is not None:
+        through_s = min(last_s, through_s, test.due_s - 1)
     seen = [one for _, one in fired] + beats
     found = _verdict(
         test, evidence,
@@ -145,31 +140,26 @@ def _since(one: SubjectObservation) -> int:
 
 
 def _not_ended(
-    own: Sequence[SubjectObservation], polls: Sequence[SubjectObservation], begin_s: int, due_s: int
+    own: Sequence[SubjectObservation], evidence: Evidence, source: str, begin_s: int, due_s: int
 ) -> int | None:
     """Return when an alert was seen last that fired before the window, and was not seen to end; None if there is none.
 
     A source that says when an alert begins (`since`) says when it ends: by `alert.resolved`, or a poll without it.
     """
-    last: dict[object, SubjectObservation] = {}
-    for one in sorted(own, key=lambda one: (one.at_s, one.position)):
-        if one.at_s <= begin_s:
-            last[one.facts.get("fingerprint")] = one
-    polled_s = max((poll.at_s for poll in polls if poll.at_s <= due_s), default=0)
-    return min(
-        (
-            one.at_s for one in last.values()
-            if one.event_type == FIRED and "since" in one.facts and one.at_s >= polled_s
-        ),
-        default=None,
-    )  # fmt: skip
+    last = {one.facts.get("fingerprint"): one for one in own if one.at_s <= begin_s}
+    for one in last.values():
+        if one.event_type == FIRED and "since" in one.facts:
+            polls = evidence.of(source, one.at_s + 1, due_s)
+            if all(poll.event_type != POLLED for poll in polls):
+                return one.at_s
+    return None
 
 
 def command_exit(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return whether a command exits as it should: in its first run after the window that says anything."""
     expected, errors = test.number("code", 0), 0
-    runs = [one for one in evidence.of(test.subject or "") if one.event_type == RAN and one.at_s >= test.due_s]
-    for one in sorted(runs, key=lambda one: (one.at_s, one.position)):
+    runs = [one for one in evidence.of(test.subject or "", test.due_s) if one.event_type == RAN]
+    for one in runs:
         code = one.facts.get("exit")
         if not isinstance(code, int) or code in ERROR_CODES:
             errors += 1
