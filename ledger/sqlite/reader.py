@@ -255,10 +255,12 @@ def _from(query: Query, last: int) -> Query:
 
 
 def _where(query: Query) -> tuple[str, tuple[object, ...]]:
-    terms: list[tuple[str, tuple[object, ...]]] = [("position > ?", (query.after,))]
+    # a plus sign keeps SQLite from using the index of the column: a stream has few events, a type or an agent many, and
+    # for a few hundred streams SQLite would read the whole log
+    position = "+position" if query.subjects else "position"
+    terms: list[tuple[str, tuple[object, ...]]] = [(f"{position} > ?", (query.after,))]
     if query.before is not None:
-        terms.append(("position < ?", (query.before,)))
-    # a plus sign keeps SQLite from using the index of the column: a stream has few events, a type or an agent many
+        terms.append((f"{position} < ?", (query.before,)))
     few = query.subjects or query.positions
     type_column = "+type" if few or (query.walk and len(query.types) > 1) else "type"
     source_column = "+source" if few or query.walk else "source"

@@ -3,8 +3,9 @@
 import asyncio
 import hashlib
 import shutil
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from ledger.errors import LedgerUnavailable, NotFound
 from ledger.log import Query
 from ledger.sqlite.log import SqliteLog
-from ledger.sqlite.reader import SqliteReader
+from ledger.sqlite.reader import SqliteReader, _where
 from tests.api.verify.sealed_ledger import alter
 from tests.support.drafts import batch_of, recorded
 from tests.support.event_loop import collect, run
@@ -197,5 +198,21 @@ def test_a_position_that_is_not_there_is_not_found(tmp_path: Path) -> None:
             for position in (0, 3, -1):
                 with pytest.raises(NotFound, match=f"Position {position} is not in the log. It ends at 2."):
                     await reader.recorded_at(position)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("streams", [1, 256, 2_000])
+def test_streams_are_found_by_their_index_however_many_there_are(tmp_path: Path, streams: int) -> None:
+    path, subjects = tmp_path / "ledger.db", tuple(f"decision/{number}" for number in range(streams))
+
+    async def scenario() -> None:
+        async with writing(path) as log:
+            await log.append([recorded()])
+        where, parameters = _where(Query(subjects=subjects, before=9))
+        statement = f"EXPLAIN QUERY PLAN SELECT line FROM events WHERE {where} ORDER BY position LIMIT 1000"
+        with closing(sqlite3.connect(path)) as connection:
+            plan = [row[3] for row in connection.execute(statement, parameters)]
+        assert "INDEX sqlite_autoindex_events_1 (subject=?)" in plan[0]
 
     run(scenario())
