@@ -1,4 +1,4 @@
-"""Review decisions by their tests while a server runs: after new observations, and when windows end."""
+"""Review decisions by their tests while a server runs: after new scans, and when windows end."""
 
 import asyncio
 import time
@@ -10,12 +10,12 @@ from api.service.server_log import log
 from projections.resolve.stated_tests import StatedTests
 
 TICK_S: Final = 1.0
-"""Seconds between two looks whether something was observed."""
+"""Seconds between two looks whether something was observed that may decide."""
 
 CLOCK_S: Final = 60.0
-"""Seconds after which tests are looked at also if nothing was observed: their windows end."""
+"""Seconds after which tests are looked at also if nothing was: their windows end."""
 
-REST: Final = 10
+REST: Final = 20
 """So many times as long as a look took is the pause after it, so that requests are not slowed by it."""
 
 
@@ -28,7 +28,7 @@ async def keep_resolved(ledger: LedgerService) -> None:
         try:
             projection, _ = await ledger.at(StatedTests)
             now_s = time.monotonic()
-            if not projection.open_tests or (projection.newest == seen and now_s - looked_s < CLOCK_S):
+            if projection.newest == seen and now_s - looked_s < CLOCK_S:
                 continue
             seen, looked_s = projection.newest, now_s
             found = await resolve_tests(ledger, closed=closed)

@@ -76,6 +76,14 @@ class RepositoryState(msgspec.Struct, kw_only=True):
         ]
 
 
+class FoundChange(msgspec.Struct, frozen=True):
+    """A recorded change, its commit, and the repository that has it."""
+
+    repository: RepositoryState
+    commit: str
+    change: RecordedChange
+
+
 def _facts(change: RecordedChange, request: RecordedRequest | None, numbers: dict[str, int]) -> ChangeFacts:
     requested = () if request is None else request.agents
     fix = None
@@ -104,6 +112,12 @@ class ChangeIndex(Projection):
 
     def __init__(self) -> None:
         self._repositories: dict[str, RepositoryState] = {}
+        self._naming: dict[str, list[FoundChange]] = {}
+
+    def complete(self) -> None:
+        for state in self._repositories.values():
+            for commit in state.changes:
+                self._note_names(state, commit, ())
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
@@ -125,12 +139,28 @@ class ChangeIndex(Projection):
             state, at_s = self._state(repository), seconds_of(data.occurred)
             known: RecordedChange | RecordedRequest | None
             if kind == GIT:
+                before = state.changes[name].decisions if name in state.changes else ()
                 known = _observe(state.changes, name, data, at_s)
+                self._note_names(state, name, before)
             else:
                 known = observe_request(state.requests, name, data, at_s)
             if known is not None:
                 known.position = known.position or position
                 known.ids[data.event_type] = data.observation_id or ""
+
+    def _note_names(self, state: RepositoryState, commit: str, before: Sequence[str]) -> None:
+        """Note which decisions a change names, given those that it named before."""
+        change = state.changes.get(commit)
+        if change is None or change.decisions == before:
+            return
+        for decision in {*before} - {*change.decisions}:
+            self._naming[decision] = [one for one in self._naming[decision] if one.change is not change]
+        for decision in {*change.decisions} - {*before}:
+            self._naming.setdefault(decision, []).append(FoundChange(state, commit, change))
+
+    def naming(self, decision: str) -> Sequence[FoundChange]:
+        """Return the changes that name a decision."""
+        return self._naming.get(decision, ())
 
     def _state(self, repository: str) -> RepositoryState:
         return self._repositories.setdefault(repository, RepositoryState(repository=repository))

@@ -1,8 +1,8 @@
 """Rules about changes in git: the change landed, and was kept, or so many of its lines are alive."""
 
-from projections.changes.change_index import FIXED, LANDED, LINES, REVERTED
+from projections.changes.change_index import FIXED, LANDED, LINES, REVERTED, FoundChange
 from projections.changes.outcomes import DAY_S, SURVIVAL_DAYS
-from projections.resolve.evidence import Evidence, FoundChange
+from projections.resolve.evidence import Evidence
 from projections.resolve.states import RuleFinding, StatedTest
 from projections.resolve.window import cover, unresolvable, waiting
 
@@ -71,7 +71,8 @@ def landed(test: StatedTest, evidence: Evidence) -> FoundChange | RuleFinding:
     here = [one for one in found if not one.change.is_gone]
     if not here:
         if found:
-            return unresolvable("the history was rewritten, and has the change no more", found[0].change.position)
+            first = min(one.change.position for one in found)
+            return unresolvable("the history was rewritten, and has the change no more", first)
         named = "names the decision" if test.subject is None else "has the commit"
         return waiting(f"no change that was read {named}")
     if len({one.commit for one in here}) > 1:

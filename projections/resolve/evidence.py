@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from projections.changes.change_index import ChangeIndex, RecordedChange, RepositoryState
+from projections.changes.change_index import ChangeIndex, FoundChange, RepositoryState
 from projections.changes.recorded_requests import RecordedRequest
 from projections.resolve.states import Facts
 
@@ -25,14 +25,6 @@ class SubjectObservation(msgspec.Struct, frozen=True):
 def at_of(observed: SubjectObservation) -> int:
     """Return when something was observed."""
     return observed.at_s
-
-
-class FoundChange(msgspec.Struct, frozen=True):
-    """A recorded change, its commit, and the repository that has it."""
-
-    repository: RepositoryState
-    commit: str
-    change: RecordedChange
 
 
 class FoundRequest(msgspec.Struct, frozen=True):
@@ -57,6 +49,8 @@ class Evidence:
         now_s: int,
     ) -> None:
         self._repositories = changes.repositories()
+        self.naming = changes.naming
+        """Returns the changes that name a decision."""
         self._observed = observed
         self._scans = scans
         self.now_s = now_s
@@ -78,7 +72,7 @@ class Evidence:
         """Return the changes of `commit:ID`, a beginning of the id of a commit they landed, or of `decision:ID`."""
         kind, _, commit = subject.partition(":")
         if kind == "decision":
-            return self._by_decision.get(commit, ())
+            return self.naming(commit)
         found = {(id(one.repository), one.commit): one for one in self._begin_with(self._commits, commit)}
         for request in self._begin_with(self._heads, commit):
             landed = request.request.commit
@@ -108,15 +102,6 @@ class Evidence:
             for commit, change in repository.changes.items()
             for sha in (commit, *change.commits)
         )
-
-    @cached_property
-    def _by_decision(self) -> Mapping[str, Sequence[FoundChange]]:
-        found: dict[str, list[FoundChange]] = {}
-        for repository in self._repositories:
-            for commit, change in repository.changes.items():
-                for decision in change.decisions:
-                    found.setdefault(decision, []).append(FoundChange(repository, commit, change))
-        return found
 
     @cached_property
     def _heads(self) -> tuple[list[str], list[FoundRequest]]:

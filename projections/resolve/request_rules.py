@@ -2,10 +2,11 @@
 
 from typing import Final
 
+from projections.changes.change_index import FoundChange
 from projections.changes.outcomes import DAY_S
 from projections.changes.recorded_requests import CHECKED, CLOSED, MERGED, OPENED, RecordedRequest, check_digest
 from projections.resolve.change_rules import kept_since
-from projections.resolve.evidence import Evidence, FoundChange, FoundRequest
+from projections.resolve.evidence import Evidence, FoundRequest
 from projections.resolve.states import RuleFinding, StatedTest
 from projections.resolve.window import cover, unresolvable, waiting
 

@@ -64,12 +64,12 @@ class StatedTests(Projection):
         self._observed: dict[str, list[SubjectObservation]] = {}
         self._scans: dict[str, int] = {}
         self.newest = 0
-        """The position of the newest test or observation."""
+        """The position of the newest test, scan, or observation that decides without a scan."""
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
             data = event.data
-            if isinstance(data, DecisionTestStated | ObservationRecorded | ObservationScanned):
+            if isinstance(data, DecisionTestStated | ObservationScanned):
                 self.newest = event.position
             if isinstance(data, DecisionTestStated):
                 self._tests.setdefault(
@@ -94,6 +94,7 @@ class StatedTests(Projection):
         also = f"alert:{one.facts.get('fingerprint')}"  # an alert is known by its name, too
         if subject.startswith("alert:") and also != subject and "fingerprint" in one.facts:
             insort(self._observed.setdefault(also, []), one, key=at_of)
+        self.newest = position
 
     def tested(self) -> Sequence[DecisionWithTest]:
         """Return every decision with a test that is not retracted, in the order in which the tests were stated."""
@@ -111,11 +112,6 @@ class StatedTests(Projection):
             for one in self._tests.values()
             if one.test.rule == rule and one.rule_outcome == outcome and one.rule_position <= upto
         ]
-
-    @property
-    def open_tests(self) -> int:
-        """How many tests nobody has resolved."""
-        return sum(one.reviewed_by is None for one in self.tested())
 
     def evidence(self, changes: ChangeIndex, now_s: int) -> Evidence:
         """Return what rules look at."""

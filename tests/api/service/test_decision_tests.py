@@ -23,7 +23,7 @@ from events.registry import VOCABULARY
 from ledger.errors import IdentityConflict, InvalidQuery
 from ledger.log import Query
 from tallystick.shapes.decisions import Outcome
-from tallystick.shapes.tests import DecisionTest
+from tallystick.shapes.tests import DecisionTest, ResolvedTests
 from tests.projections.resolve.observed import BEGIN, REPO, at
 from tests.support.event_loop import run
 
@@ -380,6 +380,27 @@ def test_a_server_resolves_by_itself(perform: Perform, monkeypatch: pytest.Monke
             assert [await ledger.outcome(name) for name in names] == [("success", RULE)] * 2
         finally:
             task.cancel()
+
+    perform(scenario)
+
+
+def test_a_server_resolves_what_is_found_by_looking_at_every_test(perform: Perform) -> None:
+    async def scenario(ledger: Ledger) -> None:
+        names = [await ledger.record() for _ in range(6)]
+        for number, name in enumerate(names[1:]):  # the change of the first does not land
+            ledger.day(number)
+            await ledger.land(number, name, commit=f"{number:040x}")
+        closed = set[str]()
+        for day, states in ((13, {}), (16, {"succeeded": 3}), (40, {"succeeded": 2})):
+            ledger.day(day)
+            await ledger.scan(day)
+            everything = await resolve_tests(ledger.service, dry_run=True)
+            found = await resolve_tests(ledger.service, closed=closed)
+            assert (found.resolved, found.states) == (everything.resolved, states)
+            assert everything.states["waiting"] == 1
+        assert await resolve_tests(ledger.service, closed=closed) == ResolvedTests(
+            resolved=[], states={}, retrofitted=0
+        )
 
     perform(scenario)
 
