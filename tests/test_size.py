@@ -23,11 +23,11 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 130_520,
-    "lines of api": 66_815,
-    "routes": 81,
-    "verbs": 101,
-    "options": 527,
+    "lines": 131_140,
+    "lines of api": 67_300,
+    "routes": 83,
+    "verbs": 102,
+    "options": 530,
     "CSTP methods": 34,
     "tools of MCP": 28,
     "event types": 62,

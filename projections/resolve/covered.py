@@ -17,7 +17,7 @@ def may_be_final(test: StatedTest, evidence: Evidence) -> bool:
         case "forge.merged" if test.start_s is None:
             requests = evidence.requests(test.subject or "")
             return any(one.repository.requests_through_s >= one.request.created_s + test.window_s for one in requests)
-        case "junit.passed" | "http.status":
+        case "junit.passed" | "http.status" | "alert.silent":
             return evidence.now_s >= test.due_s
         case "no_event":
             return evidence.through(test.subject or "") >= test.due_s

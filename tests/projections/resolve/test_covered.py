@@ -14,7 +14,7 @@ from projections.resolve.states import StatedTest
 from tests.projections.resolve.observed import BEGIN_S, DAY_S, Observed, stated_test
 from tests.projections.resolve.test_recomputed import COMMITS, observe, some_tests
 
-SKIPPED = ("git.kept", "git.lines_alive", "forge.merged", "junit.passed", "http.status", "no_event")
+SKIPPED = ("git.kept", "git.lines_alive", "forge.merged", "junit.passed", "alert.silent", "http.status", "no_event")
 
 
 def drawn_tests(random: Random) -> Sequence[StatedTest]:
@@ -44,7 +44,12 @@ def test_no_test_with_an_outcome_is_skipped(seed: int) -> None:
 
 @pytest.mark.parametrize("rule", SKIPPED)
 def test_a_test_is_skipped_until_its_window_may_be_covered(rule: str) -> None:
-    subject = {"forge": ":subject=pr:1", "junit": ":subject=junit:unit", "http": ":subject=http:home"}
+    subject = {
+        "forge": ":subject=pr:1",
+        "junit": ":subject=junit:unit",
+        "http": ":subject=http:home",
+        "alert": ":subject=alert:disk",
+    }
     text = f"{rule}:14d{subject.get(rule.partition('.')[0], '')}" + (
         ":subject=a:b;type=t" if rule == "no_event" else ""
     )
