@@ -1,8 +1,8 @@
 """Read the firing alerts of an Alertmanager over its v2 API, and select one of them.
 
-Silenced and inhibited alerts are left out, unless they are asked for: they notify no one. URLs in an alert lose their credentials. Redirects are
-not followed, so that the password reaches no other host. Proxies come from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and
-NO_PROXY.
+Silenced and inhibited alerts are left out unless they are asked for: they notify no one. URLs in an alert lose their
+credentials. Redirects are not followed, so that the password reaches no other host. Proxies come from HTTP_PROXY,
+HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ EXAMPLE = "Write http://127.0.0.1:9093, or with a path where it is served below 
 _API = "/api/v2"
 _ALERTS = f"{_API}/alerts"
 _ACTIVE = {"active": "true", "silenced": "false", "inhibited": "false", "unprocessed": "true"}
-_ALL = {name: "true" for name in _ACTIVE}
+_ALL = dict.fromkeys(_ACTIVE, "true")
 
 
 class FiringAlert(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,11 +32,27 @@ async def never() -> None:
     await asyncio.Event().wait()
 
 
-def work() -> None:
-    """Work for longer than a part."""
-    end_s = time.monotonic() + 4 * PART_S
-    while time.monotonic() < end_s:
-        pass
+class Worked:
+    """The time that a thread has worked, which is what a test says."""
+
+    monotonic = staticmethod(time.monotonic)
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def thread_time(self) -> float:
+        return self.now_s
+
+    def work(self) -> None:
+        """Work for four parts."""
+        self.now_s += 4 * PART_S
+
+
+@pytest.fixture
+def worked(monkeypatch: pytest.MonkeyPatch) -> Worked:
+    found = Worked()
+    monkeypatch.setattr(view_queries, "time", found)
+    return found
 
 
 @pytest.mark.trial("C5")
@@ -88,7 +104,7 @@ async def share_pages() -> None:
 
 
 @pytest.mark.trial("C5")
-def test_a_query_pauses_between_parts_and_stops_in_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_pauses_between_parts_and_stops_in_a_pause(monkeypatch: pytest.MonkeyPatch, worked: Worked) -> None:
     monkeypatch.setattr(view_queries, "UNPAUSED_S", 0.0)
     pauses = Pauses(Clock())
     pauses.note_short_request()
@@ -100,12 +116,12 @@ def test_a_query_pauses_between_parts_and_stops_in_a_pause(monkeypatch: pytest.M
         check = query_check()
         check()
         for _ in range(3):
-            work()
+            worked.work()
             began_s = time.monotonic()
             check()
             paused_s.append(time.monotonic() - began_s)
         turns.stop()
-        work()
+        worked.work()
         try:
             check()
         except QueryStopped:
@@ -118,7 +134,7 @@ def test_a_query_pauses_between_parts_and_stops_in_a_pause(monkeypatch: pytest.M
     assert stopped == [True]
 
 
-def test_a_short_query_does_not_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_query_does_not_pause(monkeypatch: pytest.MonkeyPatch, worked: Worked) -> None:
     """Nor does a long one before it has worked so long. A pause would sleep or wait, which the gate refuses."""
     asked: list[float] = []
 
@@ -133,18 +149,18 @@ def test_a_short_query_does_not_pause(monkeypatch: pytest.MonkeyPatch) -> None:
         check = query_check()
         check()
         for _ in range(2):  # each for four parts
-            work()
+            worked.work()
             check()
             assert not asked
-        work()
+        worked.work()
         check()
         assert asked
 
     asyncio.run(run(QueryTurns(pauses=Asked(Clock())), query))
 
 
-def test_without_a_server_nothing_pauses() -> None:
+def test_without_a_server_nothing_pauses(worked: Worked) -> None:
     """A pause would sleep or wait, which the gate refuses."""
     check = query_check()
-    work()
+    worked.work()
     check()
