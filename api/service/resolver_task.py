@@ -15,7 +15,7 @@ TICK_S: Final = 1.0
 CLOCK_S: Final = 60.0
 """Seconds after which tests are looked at also if nothing was: their windows end."""
 
-REST: Final = 20
+REST: Final = 10
 """So many times as long as a look took is the pause after it, so that requests are not slowed by it."""
 
 

@@ -64,13 +64,11 @@ class StatedTests(Projection):
         self._observed: dict[str, list[SubjectObservation]] = {}
         self._scans: dict[str, int] = {}
         self.newest = 0
-        """The position of the newest test, scan, or observation that decides without a scan."""
+        """The position of the newest scan, or observation that decides without one."""
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
             data = event.data
-            if isinstance(data, DecisionTestStated | ObservationScanned):
-                self.newest = event.position
             if isinstance(data, DecisionTestStated):
                 self._tests.setdefault(
                     data.decision_id, DecisionWithTest(decision_id=data.decision_id, test=_stated(event, data))
@@ -79,6 +77,7 @@ class StatedTests(Projection):
                 if (tested := self._tests.get(data.decision_id)) is not None:
                     _follow(tested, event, data)
             elif isinstance(data, ObservationScanned):
+                self.newest = event.position
                 self._scans[data.scope] = max(self._scans.get(data.scope, 0), seconds_of(data.through))
             elif isinstance(data, ObservationRecorded):
                 self._observe(event.position, data)

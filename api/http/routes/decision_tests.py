@@ -22,7 +22,7 @@ DRY_RUN = flag_parameter("dry_run", "Whether to return what would be reviewed, a
 async def post_resolve(call: Call) -> Response:
     """Review every decision whose test has an outcome by now, and that nobody has reviewed.
 
-    A server does that by itself seconds after a new scan or test, and every minute.
+    A server does that by itself seconds after a new scan, and every minute.
     """
     call.caller.require("observe")
     return json_response(await resolve_tests(call.ledger, dry_run=bool(DRY_RUN.find(call.parameters))))
