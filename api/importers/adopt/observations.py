@@ -36,11 +36,15 @@ async def read_observed(store: EventStore) -> ChangeIndex:
     return index
 
 
-def observation(source: str, observed: SubjectObserved, scans: int) -> Draft:
-    """Return the event of an observation. `scans`: how many scans of its scope there were before."""
+def observation(source: str, observed: SubjectObserved, scans: int, by: str | None = None) -> Draft:
+    """Return the event of an observation. `scans`: how many scans of its scope there were before.
+
+    `by`: who observed it, where several may observe the same, so that each has an event.
+    """
     occurred = datetime.fromtimestamp(observed.at_s, UTC)
     # with the number of scans, so that what was so before, and then was not, is another event
-    observation_id = _digest([source, observed.event_type, observed.subject, observed.at_s, observed.facts, scans])
+    parts = [source, observed.event_type, observed.subject, observed.at_s, observed.facts, scans]
+    observation_id = _digest(parts if by is None else [*parts, by])
     data = ObservationRecorded(
         observation_id=observation_id,
         event_type=observed.event_type,

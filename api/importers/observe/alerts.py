@@ -25,8 +25,8 @@ def _observe_one(alert: WebhookAlert, now_s: int) -> SubjectObserved:
     subject = f"alert:{name if _is_label(name) else alert.fingerprint}"
     if alert.status == "firing":
         return SubjectObserved(FIRED, subject, now_s, facts)
-    ended_s = now_s if alert.endsAt is None else min(_seconds(alert.endsAt), now_s)
-    return SubjectObserved(RESOLVED, subject, ended_s, facts)
+    ended_s = 0 if alert.endsAt is None else _seconds(alert.endsAt)
+    return SubjectObserved(RESOLVED, subject, min(ended_s or now_s, now_s), facts)
 
 
 def _seconds(time: datetime) -> int:

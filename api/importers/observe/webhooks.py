@@ -64,7 +64,7 @@ async def receive_alerts(ledger: LedgerService, caller: Principal, body: bytes) 
     now_s = int(ledger.clock().timestamp())
 
     async def understand() -> Sequence[Draft]:
-        return [observation(ALERTMANAGER, one, 0) for one in observe_sent(_decode_alerts(body), now_s)]
+        return [observation(ALERTMANAGER, one, 0, caller.agent) for one in observe_sent(_decode_alerts(body), now_s)]
 
     return await _receive(ledger, caller, ALERTMANAGER, body, understand)
 
@@ -82,7 +82,7 @@ async def receive_forge(
         index, _ = await ledger.at(ChangeIndex)
         state = index.repository(receiver.repository)
         observed = observe_forge(event, receiver.repository, state)
-        return [observation(FORGE, one, state.request_scans) for one in observed]
+        return [observation(FORGE, one, state.request_scans, receiver.name) for one in observed]
 
     return await _receive(ledger, receiver.caller, receiver.kind, body, understand)
 
@@ -95,12 +95,13 @@ async def _receive(
     understand: Callable[[], Awaitable[Sequence[Draft]]],
 ) -> ReceivedWebhook:
     digest = digest_of(body)
+    received_id = digest_of(f"{caller.agent}\n{digest}".encode())  # several may send the same
     received = ObservationRecorded(
-        observation_id=digest, event_type="webhook.received", source=source, payload_digest=digest,
+        observation_id=received_id, event_type="webhook.received", source=source, payload_digest=digest,
         payload_bytes=len(body),
     )  # fmt: skip
     async with ledger.evidence.keep([Blob(body, "application/json")]) as stored:
-        draft = VOCABULARY.draft_of(received, id=f"webhook:{digest}", time=ledger.clock())
+        draft = VOCABULARY.draft_of(received, id=f"observation:{received_id}", time=ledger.clock())
         await ledger.record([*stored, draft], caller)
     try:
         drafts = await understand()

@@ -10,7 +10,9 @@ import httpx
 import pytest
 
 from api.importers.observe.registered import read_registered
+from api.token_store import TokenStore
 from instruments.errors import SourceUnreadable
+from ledger.clock import system_clock
 from projections.changes.recorded_requests import check_digest
 from tests.support.server import served
 
@@ -85,6 +87,26 @@ def test_alerts_begin_and_end(client: httpx.Client) -> None:
     assert client.get(f"/evidence/{answer['digest']}").content == content
     send(client, "/observe/alertmanager", body, {})  # again: the body is stored once, what fires is seen again
     assert sum(one[0] == "alert.resolved" for one in seen(client)) == 1
+
+
+def test_two_that_send_the_same_are_both_recorded(tmp_path: Path) -> None:
+    tokens = TokenStore(tmp_path / "t.db")
+    secrets = [tokens.add(name, ("append", "observe"), system_clock())[1] for name in ("am1", "am2")]
+    reader = tokens.add("ann", ("read",), system_clock())[1]
+    with served(tmp_path / "t.db") as server, httpx.Client(base_url=server.url, timeout=None) as client:
+        body = {"version": "4", "alerts": [alert("resolved", ends="2026-01-01T01:00:00Z")]}
+        for number in (1, 0):
+            for secret in secrets:
+                headers = {"authorization": f"Bearer {secret}"}
+                assert send(client, "/observe/alertmanager", body, headers)["observed"] == number
+        client.headers["authorization"] = f"Bearer {reader}"
+        assert [one[1] for one in seen(client)] == ["alert:Disk", "alert:Disk"]
+
+
+def test_an_end_that_is_not_stated_is_when_it_comes(client: httpx.Client) -> None:
+    send(client, "/observe/alertmanager", {"version": "4", "alerts": [alert("resolved")]}, {})
+    ((event_type, _, occurred, _),) = seen(client)
+    assert (event_type, str(occurred) > "2026") == ("alert.resolved", True)
 
 
 def test_a_body_that_is_not_understood_is_stored(client: httpx.Client) -> None:
