@@ -19,6 +19,7 @@ from api.principal import Principal
 from api.service.evaluation.alert_receiver import AlertmanagerWebhook
 from api.service.evidence import Blob, digest_of
 from api.service.ledger import LedgerService
+from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft, source_of
 from events.errors import MalformedInput
 from events.observation import ObservationRecorded
@@ -105,7 +106,7 @@ async def _receive(
         await ledger.record([*stored, draft], caller)
     try:
         drafts = await understand()
-    except msgspec.DecodeError as error:
+    except (*DECODE_ERRORS, ValueError, OverflowError) as error:  # also a time that no calendar has
         detail = f"The body is stored as evidence {digest}, and is not understood: {error}."
         raise MalformedInput(detail, f"It is not what {source} sends.") from None
     appended = await ledger.record(drafts, caller) if drafts else []

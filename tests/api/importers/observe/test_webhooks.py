@@ -115,6 +115,11 @@ def test_a_body_that_is_not_understood_is_stored(client: httpx.Client) -> None:
         ("alertmanager", b'{"version": "5", "alerts": []}', {}),
         ("forge/shop", b'{"pull_request": {"number": 3}}', {"x-github-event": "pull_request"}),
         ("forge/lab", b'{"object_kind": "merge_request"}', {"x-gitlab-token": SECRET}),
+        (
+            "forge/lab",
+            json.dumps(merge_request("open", "opened", 1, created_at="0001-01-01T00:00:00+14:00")).encode(),
+            {"x-gitlab-token": SECRET},
+        ),
     ):
         answer = send(client, f"/observe/{path}", body, headers, 400)
         digest = sha256(body).hexdigest()
