@@ -60,7 +60,8 @@ class Log:
                 self.seen.append((subject, event_type, seconds(data["occurred"]), data.get("facts", {})))
         elif kind == "observation.scanned.v1":
             at = seconds(data["through"])
-            self.scans[data["source"], data["scope"]] = at
+            both = data["source"], data["scope"]
+            self.scans[both] = max(at, self.scans.get(both, 0)) if data["source"] == "forge" else at
             self.scans[data["scope"]] = max(at, self.scans.get(data["scope"], 0))
 
     def of(self, subject: str, *kinds: str) -> list[Seen]:
@@ -170,7 +171,8 @@ def outcome(log: Log, decision: str, stated: int, data: Facts, now: int) -> Outc
     """Return what a test finds: an outcome and the end of its window, or two times None."""
     rule, params, window = data["rule"], data.get("params", {}), data["window_s"]
     if rule in ("all_of", "any_of"):
-        found = [outcome(log, decision, stated, part(text), now) for text in params["tests"]]
+        same = {"start": data["start"]} if "start" in data else {}
+        found = [outcome(log, decision, stated, part(text) | same, now) for text in params["tests"]]
         deciding, other = (BAD, OK) if rule == "all_of" else (OK, BAD)
         decided = [end for what, end in found if what == deciding]
         if decided:
@@ -276,9 +278,9 @@ def checks_green(a: Asked) -> Outcome:
         red, green, flaky = (set(facts.get(name, ())) for name in ("failed", "succeeded", "flaky"))
         result = "red" if names & red else "green" if names <= green - flaky else "unclear"
     head = a.log.last(request, "forge.opened")[3].get("head")
-    attempts = [one for one in a.log.of(request, "forge.check_failed") if head and one[3].get("head") == head]
-    failed_once = {one[3].get("check") for one in attempts if one[2] <= due}
-    if result == "green" and failed_once & (names or set(facts.get("succeeded", ()))):
+    attempts = a.log.of(f"check:{request.split(':')[1]}:{head}", "forge.check_failed") if head else []
+    failed_once = {one[3].get("check") for one in attempts if one[2] <= due and isinstance(one[3].get("check"), str)}
+    if result == "green" and (failed_once & names if names else failed_once):
         result = "unclear"
     if a.log.scans.get(("forge", request.split(":")[1]), 0) < due or result not in ("green", "red"):
         return NONE, 0
@@ -306,29 +308,41 @@ def junit_passed(a: Asked) -> Outcome:
 def alert_silent(a: Asked) -> Outcome:
     """Apply the rule alert.silent."""
     begin = a.stated if a.start is None else a.start
-    due, settled = begin + a.window, begin + a.params.get("settle_s", 0)
+    due, settled, gap = begin + a.window, begin + a.params.get("settle_s", 0), a.params.get("heartbeat_s", 600)
     polls = a.log.of(f"alertmanager:{a.params.get('source', 'main')}", "alert.polled")
-    fired = any(since <= due and at > settled for since, at, _ in firing(a.log, polls, a.subject))
+    polls.sort(key=lambda one: one[2])
+    own = sorted(a.log.of(a.subject, "alert.fired", "alert.resolved"), key=lambda one: one[2])
+    ends = {incident(one) for one in own if one[1] == "alert.resolved"}
+    own = [one for one in own if one[1] == "alert.resolved" or "since" not in one[3] or incident(one) not in ends]
+    fired = any(min(incident(one)[1], one[2]) <= due and one[2] > settled for one in own)
+    fired = fired or any(settled < poll[2] <= due and listed(poll, a.subject) for poll in polls if poll[2] > begin)
+    heartbeat = f"alert:{a.params.get('heartbeat', 'Watchdog')}"
+    beats = [one[2] for one in a.log.of(heartbeat, "alert.fired")]
+    beats += [poll[2] for poll in polls if listed(poll, heartbeat)]
     through = begin
-    beats = firing(a.log, polls, f"alert:{a.params.get('heartbeat', 'Watchdog')}")
-    for at in sorted(at for _, at, kind in beats if at > begin and kind != "alert.resolved"):
-        through = at if at - through <= a.params.get("heartbeat_s", 600) else through
-    last: dict[Any, Seen] = {}
-    for one in sorted(a.log.of(a.subject, "alert.fired", "alert.resolved"), key=lambda one: one[2]):
-        if one[2] <= settled:
-            last[one[3].get("fingerprint")] = one
-    for _, kind, at, facts in last.values():
-        if kind == "alert.fired" and "since" in facts and not any(at < poll[2] <= due for poll in polls) and not fired:
-            through = begin  # it may still fire
-    if through < due or a.now < due + a.grace:
+    for at in sorted(at for at in beats if at > begin):
+        through = at if at - through <= gap else through
+    last = {one[3].get("fingerprint"): one for one in own if one[2] <= settled}
+    open_at = [one[2] for one in last.values() if one[1] == "alert.fired" and "since" in one[3]]
+    open_at += [poll[2] for poll in [poll for poll in polls if poll[2] <= settled][-1:] if listed(poll, a.subject)]
+    unknown = any(not any(at < p[2] <= due and not listed(p, a.subject) for p in polls) for at in open_at)
+    after = [poll for poll in polls if due < poll[2] <= due + 2 * gap][:1]
+    unknown = unknown or any(listed(poll, a.subject) for poll in after)
+    if through < due + gap or a.now < due + a.grace or (unknown and not fired):
         return NONE, 0
     return (BAD if fired else OK), due
 
 
-def firing(log: Log, polls: list[Seen], subject: str) -> list[tuple[int, int, str]]:
-    """Return since when and when an alert was seen to fire, and by what."""
-    found = [(min(one[3].get("since", one[2]), one[2]), one[2], one[1]) for one in log.of(subject, *ALERTS)]
-    return found + [(one[2], one[2], one[1]) for one in polls if subject[6:] in one[3].get("firing", ())]
+def incident(one: Seen) -> tuple[Any, int]:
+    """Return which incident of an alert it is: its fingerprint, and since when it fires."""
+    since = one[3].get("since")
+    return one[3].get("fingerprint"), since if isinstance(since, int) else one[2]
+
+
+def listed(poll: Seen, subject: str) -> bool:
+    """Return whether an alert is among what fired in a poll."""
+    lists = [names for key, names in poll[3].items() if key.startswith("firing") and isinstance(names, (list, tuple))]
+    return any(subject.partition(":")[2] in names for names in lists)
 
 
 def command_exit(a: Asked) -> Outcome:

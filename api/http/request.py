@@ -144,14 +144,19 @@ def headers_of(scope: Scope) -> Headers:
     return headers
 
 
+def check_media(request: Request) -> None:
+    """Check that a body is said to be JSON. Errors: UnsupportedMedia."""
+    media = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    if media != JSON:
+        raise UnsupportedMedia(f"content-type {media!r} is not supported.", f"Send {JSON}.")
+
+
 async def read_json(request: Request, shape: type[_Shape]) -> _Shape:
     """Decode a JSON body. An empty body means an object without fields.
 
     Errors: UnsupportedMedia, BodyTooLarge, MalformedInput, InvalidEvent.
     """
-    media = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-    if media != JSON:
-        raise UnsupportedMedia(f"content-type {media!r} is not supported.", f"Send {JSON}.")
+    check_media(request)
     body = await read_body(request.scope, request.receive)
     decoder: msgspec.json.Decoder[_Shape] = _decoder(shape)
     try:

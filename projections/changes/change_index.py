@@ -10,7 +10,15 @@ from events.envelope import EventFacts
 from events.observation import ObservationRecorded, ObservationScanned
 from events.payload import Payload
 from projections.changes.outcomes import SURVIVAL_DAYS, ChangeFacts, Fix, join_agents
-from projections.changes.recorded_requests import FORGE, RecordedRequest, names_of, observe_request
+from projections.changes.recorded_requests import (
+    CHECK_FAILED,
+    FORGE,
+    Facts,
+    RecordedRequest,
+    names_of,
+    observe_request,
+    text_of,
+)
 from projections.projection import Projection
 from projections.saved_state import Part, keyed
 
@@ -22,6 +30,9 @@ GONE, WITHDRAWN = "git.gone", "git.outcomes_withdrawn"
 
 REQUEST: Final = "pr"
 """What the subjects of observations of pull requests begin with."""
+
+CHECKS: Final = "check"
+"""What the subjects of observations of checks of a commit begin with."""
 
 _KINDS: Final = {GIT: GIT, FORGE: REQUEST}
 
@@ -61,6 +72,8 @@ class RepositoryState(msgspec.Struct, kw_only=True):
     """By commit, in the order in which they landed."""
     requests: dict[str, RecordedRequest] = {}
     """Pull requests by number, in the order in which they were observed first."""
+    failed_checks: dict[str, dict[str, int]] = {}
+    """By commit, and digest of a check's name: when an attempt of it failed first."""
     request_scans: int = 0
     requests_through_s: int = 0
     """Through when it is known how requests ended; 0: no list of all was read."""
@@ -105,7 +118,7 @@ class ChangeIndex(Projection):
     """Every repository whose changes were observed."""
 
     name: ClassVar[str] = "changes"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     reads: ClassVar[tuple[type[Payload], ...]] = (ObservationRecorded, ObservationScanned)
 
     parts: ClassVar[Mapping[str, Part]] = {"repositories": keyed("_repositories", RepositoryState, "repository")}
@@ -130,10 +143,13 @@ class ChangeIndex(Projection):
             if data.source == GIT:
                 state.head, state.scans, state.through_s = data.head, state.scans + 1, seconds_of(data.through)
             else:
-                state.request_scans, state.requests_through_s = state.request_scans + 1, seconds_of(data.through)
+                state.request_scans += 1
+                state.requests_through_s = max(state.requests_through_s, seconds_of(data.through))
         elif isinstance(data, ObservationRecorded) and data.source in _KINDS and data.subject is not None:
             kind, _, rest = data.subject.partition(":")
             repository, _, name = rest.partition(":")
+            if kind == CHECKS and data.event_type == CHECK_FAILED and name and data.occurred is not None:
+                _observe_failed(self._state(repository), name, data.facts or {}, seconds_of(data.occurred))
             if kind != _KINDS[data.source] or not name or data.occurred is None:
                 return
             state, at_s = self._state(repository), seconds_of(data.occurred)
@@ -183,6 +199,13 @@ class ChangeIndex(Projection):
             "changes": sum(len(one.changes) for one in self.repositories()),
             "requests": sum(len(one.requests) for one in self.repositories()),
         }
+
+
+def _observe_failed(state: RepositoryState, commit: str, facts: Facts, at_s: int) -> None:
+    """Note that an attempt of a check failed."""
+    if (check := text_of(facts, "check")) is not None:
+        failed = state.failed_checks.setdefault(commit, {})
+        failed[check] = min(at_s, failed.get(check, at_s))
 
 
 def _observe(

@@ -15,9 +15,7 @@ FORGE: Final = "forge"
 OPENED, MERGED, CLOSED = "forge.opened", "forge.merged", "forge.closed"
 REOPENED, REVIEWED, CHECKED = "forge.reopened", "forge.reviewed", "forge.checked"
 CHECK_FAILED: Final = "forge.check_failed"
-"""One attempt of a check failed, whatever a later one did."""
-
-ATTEMPTS_MAX: Final = 1_000
+"""One attempt of a check failed on a commit, whatever a later one did."""
 
 Facts = Mapping[str, str | int | tuple[str, ...]]
 
@@ -39,8 +37,6 @@ class RecordedRequest(msgspec.Struct, kw_only=True):
     """Digests of the names of checks with this result, as are the next two."""
     failed: tuple[str, ...] = ()
     flaky: tuple[str, ...] = ()
-    failed_once: tuple[str, ...] = ()
-    """Attempts of checks that failed, as HEAD:DIGEST:SECONDS."""
     position: int = 0
     """Where it was observed first."""
     ids: dict[str, str] = {}
@@ -83,9 +79,6 @@ def observe_request(
         request.succeeded, request.failed, request.flaky = (
             names_of(facts, name) for name in ("succeeded", "failed", "flaky")
         )
-    elif data.event_type == CHECK_FAILED:
-        failed = f"{text_of(facts, 'head') or ''}:{text_of(facts, 'check')}:{at_s}"
-        request.failed_once = (*request.failed_once, failed)[-ATTEMPTS_MAX:]
     return request
 
 

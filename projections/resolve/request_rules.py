@@ -4,7 +4,7 @@ from typing import Final
 
 from projections.changes.change_index import FoundChange
 from projections.changes.outcomes import DAY_S
-from projections.changes.recorded_requests import CHECKED, CLOSED, MERGED, OPENED, RecordedRequest, check_digest
+from projections.changes.recorded_requests import CHECKED, CLOSED, MERGED, OPENED, check_digest
 from projections.resolve.change_rules import kept_since
 from projections.resolve.evidence import Evidence, FoundRequest
 from projections.resolve.states import RuleFinding, StatedTest
@@ -71,7 +71,7 @@ def checks_green(test: StatedTest, evidence: Evidence) -> RuleFinding:
     start_s = request.created_s if test.start_s is None else test.start_s
     ended_s = next((at_s for at_s in (request.merged_s, request.closed_s) if at_s is not None), start_s + test.window_s)
     due_s = min(ended_s, start_s + test.window_s)
-    result = _result(request, test.names("names"), due_s)
+    result = _result(found, test.names("names"), due_s)
     if found.repository.requests_through_s >= due_s and result not in ("green", "red"):
         return unresolvable(_MEANING[result], request.position)
     return cover(
@@ -93,13 +93,13 @@ _MEANING: Final = {
 }
 
 
-def _result(request: RecordedRequest, names: tuple[str, ...], due_s: int) -> str:
+def _result(found: FoundRequest, names: tuple[str, ...], due_s: int) -> str:
     """Return the result of the named checks together, or of all."""
-    attempts = [one.split(":") for one in request.failed_once]
-    repeated = {digest for head, digest, at_s in attempts if head == request.head and int(at_s) <= due_s}
+    request = found.request
+    attempts = found.repository.failed_checks.get(request.head or "", {})
+    repeated = {digest for digest, at_s in attempts.items() if at_s <= due_s}
     if not names:
-        is_flaky = request.checks == "green" and not repeated.isdisjoint(request.succeeded)
-        return "flaky" if is_flaky else request.checks or "none"
+        return "flaky" if request.checks == "green" and repeated else request.checks or "none"
     digests = {check_digest(name) for name in names}
     if digests & set(request.failed):
         return "red"

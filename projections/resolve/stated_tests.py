@@ -22,7 +22,7 @@ from projections.resolve.states import RuleFinding, StatedTest
 from projections.resolve.window import unresolvable
 from projections.saved_state import Part, keyed, saved_value
 
-_READ_ELSEWHERE = ("git:", "pr:")
+_READ_ELSEWHERE = ("git:", "pr:", "check:")
 """What the subjects begin with that `ChangeIndex` reads."""
 
 
@@ -47,7 +47,7 @@ class StatedTests(Projection):
     """Every test of a decision, and what rules look at that are not about changes."""
 
     name: ClassVar[str] = "tests"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     reads: ClassVar[tuple[type[Payload], ...]] = (
         DecisionTestStated, DecisionReviewed, DecisionRetracted, ObservationRecorded, ObservationScanned,
     )  # fmt: skip
@@ -163,7 +163,10 @@ def find_verdict(test: StatedTest, evidence: Evidence) -> RuleFinding:
     rule = RULES.get(test.rule)
     if rule is None or rule.version != test.version:
         return unresolvable(f"this version of Tallystick has no rule {test.rule} of version {test.version}")
-    return rule.decide(test, evidence)
+    try:
+        return rule.decide(test, evidence)
+    except Exception as error:  # noqa: BLE001 - facts are what anybody recorded: one test must not end all others
+        return unresolvable(f"the rule failed on what was observed: {type(error).__name__}")
 
 
 def _stated(event: EventFacts, data: DecisionTestStated) -> StatedTest:

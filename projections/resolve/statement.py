@@ -14,6 +14,7 @@ from events.decision import DecisionTestStated
 from events.errors import InvalidEvent
 from projections.resolve.rules import ALL_OF, ANY_OF, PARTS_MAX, RULES, Rule
 from projections.resolve.states import Facts
+from projections.resolve.subject_rules import GAPS_MIN, HEARTBEAT_S
 
 UNITS_S: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 WINDOW_S_MAX: Final = 3_660 * 86_400
@@ -86,9 +87,19 @@ def read_statement(text: str, *, pr: int | None = None) -> Statement:
             grace_s = _seconds(value)
         else:
             params[key] = _param(found, key, value)
+    _check_alert(params, subject, window_s)
+    return Statement(name, found.version, _subject(found, subject, pr), params, window_s, grace_s)
+
+
+def _check_alert(params: Facts, subject: str | None, window_s: int) -> None:
+    """Check the parameters of `alert.silent`: who states a test may not make it weak. Errors: InvalidEvent."""
     if isinstance(settle_s := params.get("settle_s"), int) and settle_s >= window_s:
         raise _invalid(f"settle_s {settle_s} is not shorter than the window.", "State a longer window.")
-    return Statement(name, found.version, _subject(found, subject, pr), params, window_s, grace_s)
+    most_s = max(HEARTBEAT_S, window_s // GAPS_MIN)
+    if isinstance(gap_s := params.get("heartbeat_s"), int) and not 0 < gap_s <= most_s:
+        raise _invalid(f"heartbeat_s {gap_s} is not 1 to {most_s}, a quarter of the window.", "State another.")
+    if "heartbeat" in params and subject == f"alert:{params['heartbeat']}":
+        raise _invalid("an alert is not its own heartbeat.", "Name an alert that always fires.")
 
 
 def _read_several(rule: str, parts: list[str], pr: int | None) -> Statement:

@@ -89,31 +89,35 @@ def _names(one: SubjectObservation, name: str) -> set[str]:
 def alert_silent(test: StatedTest, evidence: Evidence) -> RuleFinding:
     """Return whether an alert did not fire in the window, or after settle_s of it, while its source was heard.
 
-    The source is heard while an alert fires that always does: its heartbeat. It must be heard until after the window.
+    The source is heard while an alert fires that always does: its heartbeat. It must be heard until heartbeat_s after
+    the window: what began at the end of the window has come by then.
     """
     start_s, gap_s = _start(test), test.number("heartbeat_s", HEARTBEAT_S)
     begin_s, source = start_s + test.number("settle_s", 0), f"alertmanager:{test.text('source', MAIN)}"
-    polls = [one for one in evidence.of(source, start_s + 1, test.due_s + gap_s) if one.event_type == POLLED]
-    own, subject = evidence.of(test.subject or ""), test.subject or ""
+    last_s, subject = test.due_s + 2 * gap_s, test.subject or ""
+    polls = [one for one in evidence.of(source, start_s + 1, last_s) if one.event_type == POLLED]
+    own = _incidents(evidence.of(subject))
     fired = [
         (max(begin_s, since_s), one)
         for since_s, one in _sightings(own, polls, subject)
         if since_s <= test.due_s and one.at_s > begin_s
     ]
     heartbeat = f"alert:{test.text('heartbeat', HEARTBEAT)}"
-    heard = evidence.of(heartbeat, start_s + 1, test.due_s + gap_s)
+    heard = evidence.of(heartbeat, start_s + 1, last_s)
     beats = [one for _, one in _sightings(heard, polls, heartbeat) if one.event_type != RESOLVED]
     through_s = start_s
     for one in beats:
         if one.at_s - through_s > gap_s:
             break
         through_s = one.at_s
-    if not fired and (last_s := _not_ended(own, evidence, source, begin_s, test.due_s)) is not None:
-        through_s = min(last_s, through_s, test.due_s - 1)
+    is_heard = through_s >= test.due_s + gap_s and _is_over(test, evidence)
+    after = next((poll for poll in polls if poll.at_s > test.due_s), None)
+    if not fired and (_may_fire(own, evidence, source, subject, begin_s, test.due_s) or _lists(after, subject)):
+        is_heard = False  # when it began, or ended, is not known
     seen = [one for _, one in fired] + beats
     found = _verdict(
         test, evidence,
-        through_s=through_s if _is_over(test, evidence) else min(through_s, test.due_s - 1),
+        through_s=test.due_s if is_heard else min(through_s, test.due_s - 1),
         failed_s=fired[0][0] if fired else None,
         value="fired" if fired else "silent",
         deciding=next(iter(seen), None),
@@ -124,13 +128,34 @@ def alert_silent(test: StatedTest, evidence: Evidence) -> RuleFinding:
     return found
 
 
+def _incidents(observed: Sequence[SubjectObservation]) -> list[SubjectObservation]:
+    """Return what was seen of an alert. Of an incident that ended it is the end: word that it fires may come later."""
+    ended = {_incident(one) for one in observed if one.event_type == RESOLVED}
+
+    def is_open(one: SubjectObservation) -> bool:
+        return one.event_type == FIRED and ("since" not in one.facts or _incident(one) not in ended)
+
+    return [one for one in observed if one.event_type == RESOLVED or is_open(one)]
+
+
+def _incident(one: SubjectObservation) -> tuple[object, int]:
+    return one.facts.get("fingerprint"), _since(one)
+
+
+def _lists(poll: SubjectObservation | None, subject: str) -> bool:
+    """Return whether an alert is among what fired in a poll, which is in one or several lists."""
+    name = subject.partition(":")[2]
+    return poll is not None and any(
+        key.startswith("firing") and isinstance(names, tuple) and name in names for key, names in poll.facts.items()
+    )
+
+
 def _sightings(
     own: Sequence[SubjectObservation], polls: Sequence[SubjectObservation], subject: str
 ) -> list[tuple[int, SubjectObservation]]:
     """Return since when and when an alert was seen to fire, oldest first: it fired all the time between the two."""
     found = [(min(_since(one), one.at_s), one) for one in own if one.event_type in (FIRED, RESOLVED)]
-    name = subject.partition(":")[2]
-    found += [(poll.at_s, poll) for poll in polls if name in _names(poll, "firing")]
+    found += [(poll.at_s, poll) for poll in polls if _lists(poll, subject)]
     return sorted(found, key=lambda pair: (pair[1].at_s, pair[1].position))
 
 
@@ -139,20 +164,21 @@ def _since(one: SubjectObservation) -> int:
     return since if isinstance(since, int) else one.at_s
 
 
-def _not_ended(
-    own: Sequence[SubjectObservation], evidence: Evidence, source: str, begin_s: int, due_s: int
-) -> int | None:
-    """Return when an alert was seen last that fired before the window, and was not seen to end; None if there is none.
+def _may_fire(
+    own: Sequence[SubjectObservation], evidence: Evidence, source: str, subject: str, begin_s: int, due_s: int
+) -> bool:
+    """Return whether an alert fired before the window, and was not seen to end: by `alert.resolved`, or a poll.
 
-    A source that says when an alert begins (`since`) says when it ends: by `alert.resolved`, or a poll without it.
+    Only a source that says when an alert begins (`since`) says when it ends.
     """
+    before = [poll for poll in evidence.of(source, 0, begin_s) if poll.event_type == POLLED][-1:]
     last = {one.facts.get("fingerprint"): one for one in own if one.at_s <= begin_s}
-    for one in last.values():
-        if one.event_type == FIRED and "since" in one.facts:
-            polls = evidence.of(source, one.at_s + 1, due_s)
-            if all(poll.event_type != POLLED for poll in polls):
-                return one.at_s
-    return None
+    firing = [one.at_s for one in last.values() if one.event_type == FIRED and "since" in one.facts]
+    firing += [poll.at_s for poll in before if _lists(poll, subject)]
+    return any(
+        all(poll.event_type != POLLED or _lists(poll, subject) for poll in evidence.of(source, at_s + 1, due_s))
+        for at_s in firing
+    )
 
 
 def command_exit(test: StatedTest, evidence: Evidence) -> RuleFinding:

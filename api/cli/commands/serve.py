@@ -137,11 +137,15 @@ def serve(
 
 def _read_receivers(observers: Path) -> "Mapping[str, ForgeReceiver]":
     """Return who may send webhooks, by name. Errors: SourceUnreadable."""
+    from asyncio import Semaphore
+
     from api.importers.observe.registered import read_registered
-    from api.importers.observe.webhooks import ForgeReceiver
+    from api.importers.observe.webhooks import RECEIVED_AT_ONCE, ForgeReceiver
 
     return {
-        name: ForgeReceiver(name, one.forge, one.secret(observers.parent), one.repository)
+        name: ForgeReceiver(
+            name, one.forge, one.secret(observers.parent), one.project, one.repository, Semaphore(RECEIVED_AT_ONCE)
+        )
         for name, one in read_registered(observers).webhooks.items()
     }
 

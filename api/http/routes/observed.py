@@ -9,7 +9,7 @@ from starlette.responses import Response
 from api.http.media_types import JSON
 from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
-from api.http.request import Call, json_response, ledger_of, read_body
+from api.http.request import Call, check_media, json_response, ledger_of, read_body
 from api.importers.observe.webhooks import ForgeReceiver, ReceivedWebhook, receive_alerts, receive_forge
 from api.principal import Unauthenticated
 from api.service.evaluation.alert_receiver import AlertmanagerWebhook
@@ -34,6 +34,7 @@ async def post_observed_alerts(call: Call) -> Response:
     A test `alert.silent:24h:subject=alert:NAME` reads it, also by fingerprint. It needs an alert that always fires,
     its heartbeat, by default `Watchdog`, sent again at least every 10 minutes.
     """
+    check_media(call.request)
     body = await read_body(call.request.scope, call.request.receive)
     return json_response(await receive_alerts(call.ledger, call.caller, body))
 
@@ -59,9 +60,14 @@ async def post_forge_webhook(request: Request) -> Response:
     receiver = receivers.get(name)
     if receiver is None:
         raise NotFound(f"No webhook {name!r} is registered.", "Register it in the file of serve --observers.")
-    request.scope["caller"] = receiver.caller
-    body = await read_body(request.scope, request.receive, FORGE_BYTES_MAX)
+    check_media(request)
+    refused = Unauthenticated("The body is not signed with the secret of the webhook.", "Give the forge its secret.")
+    if not receiver.may_accept(request.headers):
+        raise refused
+    async with receiver.turns:
+        request.scope["caller"] = receiver.caller
+        body = await read_body(request.scope, request.receive, FORGE_BYTES_MAX)
     if not receiver.accepts(request.headers, body):
         del request.scope["caller"]  # the refusal counts as that of its address
-        raise Unauthenticated("The body is not signed with the secret of the webhook.", "Give the forge its secret.")
+        raise refused
     return json_response(await receive_forge(ledger_of(request), receiver, request.headers, body))

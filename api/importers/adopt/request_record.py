@@ -56,7 +56,9 @@ async def record_requests(found: FoundRequests, read: ReadRepository, store: Eve
     repository = repository_id(read)
     state = (await read_observed(store)).repository(repository)
     numbered = {str(request.number): request for request in found.requests if request.number is not None}
-    missing = sum(number not in numbered for number in state.requests)
+    missing = sum(
+        number not in numbered and known.created_s <= found.watermark_s for number, known in state.requests.items()
+    )
     result = RecordedRequests(
         listed=len(found.requests),
         without_number=sum(request.number is None for request in found.requests),
@@ -106,11 +108,9 @@ def _drafts(
 def observe_listed(
     request: PullRequest, landed: str | None, repository: str, state: RepositoryState, watermark_s: int
 ) -> Iterator[SubjectObserved]:
-    """Yield what is new of a request that has a number. What was sent before it ended, and comes later, is not."""
+    """Yield what is new of a request that has a number."""
     number = str(request.number)
     known = state.requests.get(number, _NEW)
-    if request.seen_s < (known.merged_s or known.closed_s or 0):
-        return
     for event_type, at_s, facts in _observations(request, landed, known, watermark_s):
         yield SubjectObserved(event_type, f"{REQUEST}:{repository}:{number}", at_s, facts)
 

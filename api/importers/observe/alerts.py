@@ -13,6 +13,9 @@ from projections.resolve.subject_rules import FIRED, HEARTBEAT, RESOLVED
 
 ALERTMANAGER: Final = "alertmanager"
 
+LISTS_MAX: Final = 30
+"""Lists of names of one look."""
+
 
 def observe_sent(webhook: AlertmanagerWebhook, now_s: int) -> list[SubjectObserved]:
     """Return what a webhook says: what fires when it comes, and until when other alerts fired."""
@@ -40,8 +43,10 @@ def _is_label(name: str) -> bool:
 def firing_facts(alerts: Sequence[FiringAlert]) -> tuple[Facts, str]:
     """Return what fires, by names and fingerprints; and that in words. Errors: InvalidQuery."""
     names = sorted({name for alert in alerts for name in (alert.name, alert.fingerprint) if _is_label(name)})
-    if len(names) > ITEMS_MAX:
-        detail = f"{len(alerts):,} alerts fire, with {len(names):,} names: over {ITEMS_MAX} cannot be recorded."
+    lists = [tuple(names[start : start + ITEMS_MAX]) for start in range(0, len(names), ITEMS_MAX)]
+    if len(lists) > LISTS_MAX:
+        detail = f"{len(alerts):,} alerts fire, with {len(names):,} names: over {LISTS_MAX * ITEMS_MAX:,} in one look."
         raise InvalidQuery("alertmanager", detail, "Let it send them: POST /observe/alertmanager.", written=False)
     with_heartbeat = "with" if any(alert.name == HEARTBEAT for alert in alerts) else "without"
-    return {"firing": tuple(names)} if names else {}, f"{len(alerts):,} firing, {with_heartbeat} {HEARTBEAT}"
+    facts: Facts = {f"firing_{number}" if number else "firing": some for number, some in enumerate(lists)}
+    return facts, f"{len(alerts):,} firing, {with_heartbeat} {HEARTBEAT}"

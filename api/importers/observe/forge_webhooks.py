@@ -5,18 +5,23 @@ GitLab's say neither when a request ended nor, but in the first, who opened it: 
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
 from api.importers.adopt.observations import Facts, SubjectObserved
 from api.importers.adopt.request_record import observe_listed
+from events.payload import COUNT_MAX
 from instruments.git.pull_requests import FAILED, PullRequest, read_request
-from projections.changes.change_index import REQUEST, RepositoryState
+from projections.changes.change_index import CHECKS, RepositoryState
 from projections.changes.recorded_requests import CHECK_FAILED, check_digest
 
 _ENDS: Final = {"merge": "merged_at", "close": "closed_at"}
 _OPEN: Final = ("open", "reopen", "update")
+
+
+_Sha = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{7,64}$")]
+_Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class FailedCheck(NamedTuple):
@@ -30,27 +35,35 @@ class FailedCheck(NamedTuple):
 class ForgeEvent(NamedTuple):
     """What a webhook says."""
 
+    project: str = ""
+    """The name of the repository: `OWNER/NAME`."""
     request: PullRequest | None = None
     failed: Sequence[FailedCheck] = ()
 
 
+class _GithubProject(msgspec.Struct):
+    full_name: str
+
+
 class _GithubRequest(msgspec.Struct):
     pull_request: Any
+    repository: _GithubProject
 
 
 class _CheckRun(msgspec.Struct):
     name: str
-    head_sha: str
+    head_sha: _Sha
     conclusion: str | None = None
-    completed_at: datetime | None = None
+    completed_at: _Time | None = None
 
 
 class _GithubCheck(msgspec.Struct):
     check_run: _CheckRun
+    repository: _GithubProject
 
 
 class _Commit(msgspec.Struct):
-    id: str
+    id: _Sha
 
 
 class _GitlabRequest(msgspec.Struct):
@@ -69,7 +82,7 @@ class _User(msgspec.Struct):
 
 
 class _Pipeline(msgspec.Struct):
-    sha: str | None = None
+    sha: _Sha | None = None
 
 
 class _Build(msgspec.Struct):
@@ -79,8 +92,13 @@ class _Build(msgspec.Struct):
     allow_failure: bool = False
 
 
+class _GitlabProject(msgspec.Struct):
+    path_with_namespace: str
+
+
 class _Gitlab(msgspec.Struct):
     object_kind: str
+    project: _GitlabProject
     object_attributes: Any = None
     user: _User | None = None
     builds: list[_Build] = []
@@ -89,13 +107,16 @@ class _Gitlab(msgspec.Struct):
 def read_github(event: str, body: bytes) -> ForgeEvent:
     """Read a webhook of GitHub, whose kind is in its header. Errors: msgspec.DecodeError."""
     if event == "pull_request":
-        return ForgeEvent(read_request(msgspec.json.decode(body, type=_GithubRequest).pull_request, {}))
+        sent = msgspec.json.decode(body, type=_GithubRequest)
+        return ForgeEvent(sent.repository.full_name, _read_request(sent.pull_request))
     if event != "check_run":
         return ForgeEvent()
-    run = msgspec.json.decode(body, type=_GithubCheck).check_run
+    checked = msgspec.json.decode(body, type=_GithubCheck)
+    run = checked.check_run
     if run.conclusion not in FAILED or run.completed_at is None:
         return ForgeEvent()
-    return ForgeEvent(failed=[FailedCheck(run.name, run.head_sha, int(run.completed_at.timestamp()))])
+    failed = FailedCheck(run.name, run.head_sha, int(run.completed_at.timestamp()))
+    return ForgeEvent(checked.repository.full_name, failed=[failed])
 
 
 def read_gitlab(body: bytes) -> ForgeEvent:
@@ -105,7 +126,7 @@ def read_gitlab(body: bytes) -> ForgeEvent:
         head = msgspec.convert(sent.object_attributes, _Pipeline).sha
         builds = [one for one in sent.builds if one.status == "failed" and one.finished_at and not one.allow_failure]
         failed = [FailedCheck(one.name, head, int(_time(one.finished_at).timestamp())) for one in builds if head]
-        return ForgeEvent(failed=failed)
+        return ForgeEvent(sent.project.path_with_namespace, failed=failed)
     if sent.object_kind != "merge_request":
         return ForgeEvent()
     found = msgspec.convert(sent.object_attributes, _GitlabRequest)
@@ -120,7 +141,15 @@ def read_gitlab(body: bytes) -> ForgeEvent:
         listed[_ENDS[found.action]] = listed["updated_at"]
     if found.action == "open" and sent.user is not None:
         listed["author"] = {"username": sent.user.username}
-    return ForgeEvent(read_request(listed, {}))
+    return ForgeEvent(sent.project.path_with_namespace, _read_request(listed))
+
+
+def _read_request(item: Any) -> PullRequest:  # noqa: ANN401 - any JSON
+    """Read a request of which something is recorded. Errors: msgspec.ValidationError."""
+    request = read_request(item, {})
+    msgspec.convert(request.number, Annotated[int, msgspec.Meta(ge=1, le=COUNT_MAX)])
+    msgspec.convert([sha for sha in (request.head_sha, request.merge_sha) if sha is not None], list[_Sha])
+    return request
 
 
 def _time(text: str | None) -> datetime:
@@ -133,12 +162,13 @@ def _time(text: str | None) -> datetime:
 
 
 def observe_forge(event: ForgeEvent, repository: str, state: RepositoryState) -> Iterator[SubjectObserved]:
-    """Yield what an event says that is not known yet of a repository's requests."""
+    """Yield what an event says that is not known yet of a repository's requests and of checks of its commits."""
     request = event.request
     if request is not None:
-        yield from observe_listed(request, request.merge_sha, repository, state, request.seen_s)
+        known = state.requests.get(str(request.number))
+        ended_s = 0 if known is None else known.merged_s or known.closed_s or 0
+        if request.seen_s >= ended_s:  # otherwise it was sent before, and comes late
+            yield from observe_listed(request, request.merge_sha, repository, state, request.seen_s)
     for check in event.failed:
-        facts: Facts = {"check": check_digest(check.name), "head": check.head}
-        for number, known in state.requests.items():
-            if known.head == check.head:
-                yield SubjectObserved(CHECK_FAILED, f"{REQUEST}:{repository}:{number}", check.at_s, facts)
+        facts: Facts = {"check": check_digest(check.name)}
+        yield SubjectObserved(CHECK_FAILED, f"{CHECKS}:{repository}:{check.head}", check.at_s, facts)

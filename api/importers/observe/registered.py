@@ -22,6 +22,7 @@ url = "https://example.com/"
 [webhooks.shop]
 forge = "github"
 secret_file = "shop.secret"
+project = "acme/shop"
 repository = "0123456789abcdef"
 """
 
@@ -47,11 +48,13 @@ class RegisteredAddress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 class RegisteredWebhook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A forge that sends webhooks, the file of the secret that it knows, and the id of the repository."""
+    """A forge that sends webhooks, the file of the secret that it knows, and the name and id of the repository."""
 
     forge: ForgeKind
     secret_file: str
     """From the folder of the file."""
+    project: str
+    """The name of the repository at the forge: `OWNER/NAME`."""
     repository: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
     """As `tallystick changes` shows it."""
 
@@ -60,7 +63,7 @@ class RegisteredWebhook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
         file = folder / self.secret_file
         try:
             secret = file.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise SourceUnreadable(f"{file} cannot be read: {error}.", "Write the secret of the webhook.") from None
         if len(secret) < SECRET_CHARS_MIN:
             detail = f"{file}: a secret has at least {SECRET_CHARS_MIN} characters."

@@ -3,17 +3,19 @@
 A body that is not understood is stored, too, so that a better reader can read it again.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from hmac import compare_digest
 from hmac import new as hmac_of
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from api.importers.adopt.observations import observation
 from api.importers.observe.alerts import ALERTMANAGER, observe_sent
-from api.importers.observe.forge_webhooks import ForgeEvent, observe_forge, read_github, read_gitlab
+from api.importers.observe.forge_webhooks import observe_forge, read_github, read_gitlab
 from api.importers.observe.registered import ForgeKind
 from api.principal import Principal
 from api.service.evaluation.alert_receiver import AlertmanagerWebhook
@@ -22,10 +24,15 @@ from api.service.ledger import LedgerService
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft, source_of
 from events.errors import MalformedInput
+from events.limits import BATCH_EVENTS_MAX
 from events.observation import ObservationRecorded
 from events.registry import VOCABULARY
+from ledger.errors import Gone
 from projections.changes.change_index import ChangeIndex
 from projections.changes.recorded_requests import FORGE
+
+RECEIVED_AT_ONCE: Final = 2
+"""Bodies of a forge that are received at once: anybody may begin one."""
 
 _decode_alerts = msgspec.json.Decoder(AlertmanagerWebhook).decode
 
@@ -45,17 +52,29 @@ class ForgeReceiver(NamedTuple):
     name: str
     kind: ForgeKind
     secret: bytes
+    project: str
     repository: str
+    turns: asyncio.Semaphore
+    """Who may send a body, of which it is not known yet whether it is signed."""
+
+    def __repr__(self) -> str:
+        return f"ForgeReceiver({self.name!r})"  # without the secret
 
     @property
     def caller(self) -> Principal:
         """The caller as whom it is recorded."""
         return Principal(self.name, source_of(self.name), frozenset(("append", "observe")))
 
+    def may_accept(self, headers: Mapping[str, str]) -> bool:
+        """Return False if a request without its body is not from one who knows the secret."""
+        if self.kind == "gitlab":
+            return compare_digest(headers.get("x-gitlab-token", "").encode("latin-1"), self.secret)
+        return "x-hub-signature-256" in headers
+
     def accepts(self, headers: Mapping[str, str], body: bytes) -> bool:
         """Return whether a body comes from one who knows the secret."""
         if self.kind == "gitlab":
-            return compare_digest(headers.get("x-gitlab-token", "").encode(), self.secret)
+            return self.may_accept(headers)
         signature = f"sha256={hmac_of(self.secret, body, sha256).hexdigest()}"
         return compare_digest(headers.get("x-hub-signature-256", "").encode(), signature.encode())
 
@@ -78,12 +97,16 @@ async def receive_forge(
     async def understand() -> Sequence[Draft]:
         is_github = receiver.kind == "github"
         event = read_github(headers.get("x-github-event", ""), body) if is_github else read_gitlab(body)
-        if event == ForgeEvent():
+        if not event.project:
             return ()
+        if event.project != receiver.project:
+            raise msgspec.ValidationError(f"It is about {event.project!r}, the webhook about {receiver.project!r}")
         index, _ = await ledger.at(ChangeIndex)
         state = index.repository(receiver.repository)
         observed = observe_forge(event, receiver.repository, state)
-        return [observation(FORGE, one, state.request_scans, receiver.name) for one in observed]
+        # with the time of what was sent: a head may come back, and is then another observation
+        by = receiver.name if event.request is None else f"{receiver.name} {event.request.seen_s}"
+        return [observation(FORGE, one, state.request_scans, by) for one in observed]
 
     return await _receive(ledger, receiver.caller, receiver.kind, body, understand)
 
@@ -101,13 +124,19 @@ async def _receive(
         observation_id=received_id, event_type="webhook.received", source=source, payload_digest=digest,
         payload_bytes=len(body),
     )  # fmt: skip
-    async with ledger.evidence.keep([Blob(body, "application/json")]) as stored:
-        draft = VOCABULARY.draft_of(received, id=f"observation:{received_id}", time=ledger.clock())
-        await ledger.record([*stored, draft], caller)
+    with suppress(Gone):  # the same was erased: what is sent again and again still says something
+        async with ledger.evidence.keep([Blob(body, "application/json")]) as stored:
+            draft = VOCABULARY.draft_of(received, id=f"observation:{received_id}", time=ledger.clock())
+            await ledger.record([*stored, draft], caller)
     try:
         drafts = await understand()
+        for draft in drafts:
+            msgspec.convert(msgspec.to_builtins(draft.data), type(draft.data))
     except (*DECODE_ERRORS, ValueError, OverflowError) as error:  # also a time that no calendar has
         detail = f"The body is stored as evidence {digest}, and is not understood: {error}."
         raise MalformedInput(detail, f"It is not what {source} sends.") from None
-    appended = await ledger.record(drafts, caller) if drafts else []
-    return ReceivedWebhook(digest=digest, observed=sum(not one.duplicate for one in appended))
+    observed = 0
+    for start in range(0, len(drafts), BATCH_EVENTS_MAX):
+        appended = await ledger.record(drafts[start : start + BATCH_EVENTS_MAX], caller)
+        observed += sum(not one.duplicate for one in appended)
+    return ReceivedWebhook(digest=digest, observed=observed)

@@ -31,7 +31,7 @@ class Observed:
         """The events as a log has them, as far as rules need it."""
 
     def add(self, event_type: str, subject: str, day: float, **facts: str | int | tuple[str, ...]) -> "Observed":
-        source = {"git": "git", "pr": "forge"}.get(subject.partition(":")[0], "other")
+        source = {"git": "git", "pr": "forge", "check": "forge"}.get(subject.partition(":")[0], "other")
         self._fold(
             ObservationRecorded(
                 observation_id=f"o{self.position}", event_type=event_type, source=source, subject=subject,

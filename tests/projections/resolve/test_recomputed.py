@@ -71,9 +71,9 @@ def observe(random: Random, observed: Observed) -> None:
         "forge.closed": (request, {}),
         "forge.reopened": (request, {}),
         "forge.checked": (request, some.checks()),
-        "forge.check_failed": (request, {"check": check_digest("test"), "head": random.choice(COMMITS)}),
+        "forge.check_failed": (f"check:{repo}:{random.choice(COMMITS)}", {"check": check_digest("test")}),
         "junit.tested": ("junit:unit", {"passed": some.names(), "failed": some.names()}),
-        "alert.fired": (random.choice(("alert:disk", "alert:Watchdog")), some.fired()),
+        "alert.fired": (random.choice(("alert:disk", "alert:Watchdog", "alert:Other")), some.fired()),
         "alert.resolved": ("alert:disk", some.fired()),
         "alert.polled": ("alertmanager:main", some.polled()),
         "command.ran": ("command:smoke", some.either({"exit": random.choice((0, 1, 126))}, {"error": "timeout"})),
@@ -89,13 +89,25 @@ def observe(random: Random, observed: Observed) -> None:
     observed.add(event_type, subject, day, **facts)
 
 
+def hear(random: Random, observed: Observed) -> None:
+    """Add signs of a source of alerts, for as long as any window."""
+    for day in range(0, 56, random.choice((1, 3))):
+        names = ("Watchdog", "disk") if random.random() < 0.05 else ("Watchdog",)
+        if random.random() < 0.5:
+            observed.add("alert.polled", "alertmanager:main", day, firing=names)
+        else:
+            observed.add("alert.fired", f"alert:{names[-1]}", day)
+            observed.add("alert.fired", "alert:Watchdog", day)
+
+
 def one_test(random: Random) -> str:
     days = random.choice(("1d", "7d", "14d", "30d"))
     commit = random.choice(("", f";subject=commit:{random.choice(COMMITS)[: random.choice((7, 12, 40))]}"))
     request = random.choice((*(f"pr:{number}" for number in (1, 2, 3)), f"pr:{REPO}:1", f"commit:{COMMITS[2][:9]}"))
     checks = random.choice(("", f";names={random.choice(NAMES)}", ";names=test+lint"))
-    alert = f"heartbeat_s={random.choice((86_400, 900_000))}"
-    alert += random.choice(("", ";settle_s=80000")) + random.choice(("", ";heartbeat=disk"))
+    alert_days = random.choice((7, 14, 30))
+    alert = f"heartbeat_s={random.choice((3_600, alert_days * DAY_S // 4))}"
+    alert += random.choice(("", ";settle_s=80000")) + random.choice(("", ";heartbeat=Other"))
     return random.choice((
         f"git.kept:{days}:fixes={random.choice(('any', 'ignore'))}{commit}",
         f"git.lines_alive:{days}:percent={random.choice((50, 80))}{commit}",
@@ -103,7 +115,7 @@ def one_test(random: Random) -> str:
         f"forge.merged_and_kept:{days}:subject={request};kept_days={random.choice((1, 14))}",
         f"checks.green:{days}:subject={request}{checks}",
         f"junit.passed:{days}:subject=junit:unit{random.choice(('', ';ids=test'))}",
-        f"alert.silent:{days}:subject=alert:{random.choice(('disk', 'f1'))};{alert}",
+        f"alert.silent:{alert_days}d:subject=alert:{random.choice(('disk', 'f1', 'quiet'))};{alert}",
         f"command.exit:{days}:subject=command:smoke;code={random.choice((0, 1))}",
         f"http.status:{days}:subject=http:home;percent={random.choice((50, 100))}",
         f"no_event:{days}:subject=deploy:web;type=rolled_back",
@@ -121,6 +133,8 @@ def some_tests(random: Random) -> Sequence[str]:
 @pytest.mark.parametrize("seed", range(100))
 def test_another_program_finds_the_same(seed: int) -> None:
     random, observed, log = Random(seed), Observed(), program.Log()
+    if seed % 2:
+        hear(random, observed)
     for _ in range(60):
         observe(random, observed)
     for event in observed.events:

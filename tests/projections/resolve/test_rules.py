@@ -155,11 +155,11 @@ def test_checks(names: str, results: dict[str, str | tuple[str, ...]], state: St
 def test_a_check_of_which_an_attempt_failed_is_no_evidence(names: str) -> None:
     text, test = f"checks.green:14d:subject=pr:3{names}", check_digest("test")
     checked = opened().request(3, "checked", 3, result="green", succeeded=(test,)).request(3, "merged", 4)
-    assert (
-        checked.request(3, "check_failed", 5, check=test, head=SHA).scan("forge", 15).verdict(text).state == "succeeded"
-    )
-    assert checked.request(3, "check_failed", 2, check=test, head="other").verdict(text).state == "succeeded"
-    found = checked.request(3, "check_failed", 2, check=test, head=SHA).verdict(text)
+    failed, commit = "forge.check_failed", f"check:{REPO}:{SHA}"
+    assert checked.add(failed, commit, 5, check=test).scan("forge", 15).verdict(text).state == "succeeded"
+    assert checked.add(failed, f"check:{REPO}:b:c", 2, check=test).verdict(text).state == "succeeded"
+    assert checked.add(failed, commit, 2, check=("a",)).verdict(text).state == "succeeded"
+    found = checked.add(failed, commit, 2, check=test).verdict(text)
     assert (found.state, found.value) == (
         "unresolvable", "a check failed, and succeeded when it was repeated on the same commit",
     )  # fmt: skip
@@ -191,7 +191,7 @@ def test_junit(runs: list[dict[str, tuple[str, ...]]], state: State) -> None:
 
 
 ALERT = "alert.silent:1d:subject=alert:disk;heartbeat_s=7200"
-HOURLY = tuple(range(1, 25))
+HOURLY = tuple(range(1, 27))
 
 
 def heard(*hours: float, **facts: str) -> Observed:
@@ -211,7 +211,7 @@ def fired(observed: Observed, hour: float, since: float, event_type: str = "aler
 def test_silence_needs_a_source_that_is_heard_through_the_window() -> None:
     assert heard(*HOURLY).verdict(ALERT, 0.5).state == "running"
     assert heard(*HOURLY).verdict(ALERT, 1.1).state == "succeeded"
-    assert heard(1, 2, 3, 20, 22, 24).verdict(ALERT, 2).state == "overdue"  # a dead pipe looks silent, too
+    assert heard(1, 2, 3, 20, 22, 24, 26).verdict(ALERT, 2).state == "overdue"  # a dead pipe looks silent, too
     assert heard(*HOURLY[:-1]).verdict(ALERT, 2).state == "overdue"  # what fired at the end may be on its way
     assert Observed().verdict(ALERT, 2).state == "overdue"
     other = heard(*HOURLY).verdict(f"{ALERT};heartbeat=Other", 2)
@@ -235,6 +235,7 @@ def test_an_alert_that_fires_fails_when_the_window_is_over_and_its_source_was_he
         ([("alert.fired", -1, -3), ("alert.resolved", 2, -3)], 0, "failed"),
         ([("alert.fired", -1, -3), ("alert.resolved", 2, -3)], 3 * 3_600, "succeeded"),
         ([("alert.resolved", 30, 23)], 0, "failed"),  # that it fired became known late
+        ([("alert.fired", 2, -3), ("alert.resolved", -1, -3)], 0, "succeeded"),  # word that it fires came late
         ([("alert.fired", 30, 30)], 0, "succeeded"),
     ],
 )
@@ -253,8 +254,30 @@ def test_polls_show_everything_that_fires() -> None:
         observed.add("alert.polled", "alertmanager:main", hour / 24, firing=("Watchdog", "other"))
     assert observed.verdict(ALERT, 2).state == "succeeded"  # the first poll shows that it had ended
     assert observed.verdict(f"{ALERT};source=second", 2).state == "overdue"
-    late = observed.add("alert.polled", "alertmanager:main", 0.9, firing=("Watchdog", "disk"))
+    late = observed.add("alert.polled", "alertmanager:main", 0.9, firing_2=("Watchdog", "disk"))
     assert late.verdict(ALERT, 2).state == "failed"
+
+
+@pytest.mark.parametrize(
+    ("hours", "state"),
+    [
+        ((), "succeeded"),
+        ((-1,), "overdue"),  # the last look before the window lists it, and none after it says that it ended
+        ((24.2,), "overdue"),  # the first look after the window lists it: it may have begun before
+    ],
+)
+def test_an_alert_that_may_have_fired_is_not_silent(hours: tuple[float, ...], state: State) -> None:
+    observed = fired(heard(*HOURLY), -2, -3)
+    observed.add("alert.polled", "alertmanager:main", -1.5 / 24)
+    for hour in hours:
+        observed.add("alert.polled", "alertmanager:main", hour / 24, firing=("disk",))
+    assert observed.verdict(ALERT, 2).state == state
+
+
+def test_facts_that_are_not_as_expected_end_no_other_test() -> None:
+    observed = heard(*HOURLY).add("alert.fired", "alert:disk", 0.5, since="x", fingerprint="f")
+    observed.add("alert.polled", "alertmanager:main", 0.5, firing="disk", fingerprint=("a",))
+    assert observed.verdict(ALERT, 2).state == "failed"
 
 
 @pytest.mark.parametrize(

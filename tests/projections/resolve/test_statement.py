@@ -60,6 +60,12 @@ def test_what_a_payload_states_is_kept() -> None:
         ("git.kept:14d:fix=any", "git.kept has no parameter 'fix'."),
         ("git.kept:14d:fixes", "'fixes' is not NAME=VALUE."),
         ("git.kept:14d:grace=1", "'1' is not a window."),
+        (
+            "alert.silent:4h:heartbeat_s=3601;subject=alert:a",
+            "heartbeat_s 3601 is not 1 to 3600, a quarter of the window.",
+        ),
+        ("alert.silent:1h:heartbeat_s=0;subject=alert:a", "heartbeat_s 0 is not 1 to 900, a quarter of the window."),
+        ("alert.silent:1h:heartbeat=a;subject=alert:a", "an alert is not its own heartbeat."),
         ("alert.silent:1h:settle_s=3600;subject=alert:a", "settle_s 3600 is not shorter than the window."),
         ("git.kept:14d:subject=pr:3", "subject 'pr:3' is not what git.kept is about."),
         ("git.kept:14d:subject=commit:xyz", "commit 'xyz' is not the id of one."),

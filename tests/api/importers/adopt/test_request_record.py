@@ -105,6 +105,15 @@ def test_a_list_that_lacks_requests_or_may_be_one_page_is_no_scan(tmp_path: Path
     assert shown(ledger).requests[0].seen_through == parse_instant("seen_through", "2026-01-02")
 
 
+def test_a_request_that_is_newer_than_a_list_is_not_missing(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    newer = request(3, ANN, merged=None) | {"createdAt": "2026-01-08T00:00:00Z"}
+    record(ledger, found_in(tmp_path, FIRST, newer, through="2026-01-09"))
+    older = record(ledger, found_in(tmp_path, FIRST, through="2026-01-07"))
+    assert (older.missing, older.is_whole) == (0, True)
+    assert shown(ledger).requests[0].seen_through == parse_instant("seen_through", "2026-01-09")
+
+
 def test_a_request_marks_the_change_that_it_landed(tmp_path: Path) -> None:
     """Change 2 is unmarked: the request says whose it is. A robot's request for change 3 leaves it its agent's."""
     ledger = tmp_path / "t.db"

@@ -9,10 +9,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+from api.importers.observe.alerts import firing_facts
 from api.importers.observe.registered import read_registered
 from api.token_store import TokenStore
 from instruments.errors import SourceUnreadable
+from instruments.evals.capture.alertmanager import FiringAlert
 from ledger.clock import system_clock
+from ledger.errors import InvalidQuery
 from projections.changes.recorded_requests import check_digest
 from tests.support.server import served
 
@@ -25,11 +28,13 @@ FILE = f"""\
 [webhooks.shop]
 forge = "github"
 secret_file = "shop.secret"
+project = "acme/shop"
 repository = "{REPO}"
 
 [webhooks.lab]
 forge = "gitlab"
 secret_file = "shop.secret"
+project = "acme/shop"
 repository = "{REPO}"
 """
 
@@ -141,13 +146,16 @@ def test_who_does_not_know_the_secret_writes_nothing(client: httpx.Client) -> No
     assert 'tallystick_limit_use{limit="body-bytes"} 0.0' in client.get("/metrics").text
 
 
+SHOP: Json = {"repository": {"full_name": "acme/shop"}, "project": {"path_with_namespace": "acme/shop"}}
+
+
 def pull(action: str, updated: int, **fields: object) -> Json:
     request = {
         "number": 3, "created_at": "2026-01-01T00:00:00Z", "updated_at": f"2026-01-01T0{updated}:00:00Z",
         "closed_at": None, "merged_at": None, "merge_commit_sha": "f0" * 20, "user": {"login": "Copilot"},
         "head": {"ref": "copilot/x", "sha": HEAD},
     }  # fmt: skip
-    return {"action": action, "number": 3, "pull_request": request | fields}
+    return {"action": action, "number": 3, "pull_request": request | fields, **SHOP}
 
 
 def check(name: str, conclusion: str | None, head: str = HEAD) -> Json:
@@ -157,6 +165,7 @@ def check(name: str, conclusion: str | None, head: str = HEAD) -> Json:
             "name": name, "head_sha": head, "conclusion": conclusion, "completed_at": "2026-01-01T01:00:00Z",
             "pull_requests": [],
         },
+        **SHOP,
     }  # fmt: skip
 
 
@@ -168,18 +177,65 @@ def test_requests_and_failed_checks_of_github(client: httpx.Client) -> None:
     opened = pull("opened", 0)
     assert github("pull_request", opened) == 1
     assert [github("check_run", check("test", result)) for result in ("failure", "success", None)] == [1, 0, 0]
-    assert github("check_run", check("test", "failure", "b2" * 20)) == 0  # of no request
     at = "2026-01-01T02:00:00Z"
     merged = pull("closed", 2, closed_at=at, merged_at=at, merge_commit_sha=COMMIT)
     assert [github("pull_request", body) for body in (merged, merged, opened)] == [1, 0, 0]  # the last one came late
-    subject, head = f"pr:{REPO}:3", {"head": HEAD}
+    subject = f"pr:{REPO}:3"
     assert seen(client) == [
         ("forge.opened", subject, "2026-01-01T00:00:00.000000Z", {
-            "agents": ["copilot"], "marks": ["author", "branch"], **head}),
-        ("forge.check_failed", subject, "2026-01-01T01:00:00.000000Z", {"check": check_digest("test"), **head}),
+            "agents": ["copilot"], "marks": ["author", "branch"], "head": HEAD}),
+        ("forge.check_failed", f"check:{REPO}:{HEAD}", "2026-01-01T01:00:00.000000Z", {"check": check_digest("test")}),
         ("forge.merged", subject, "2026-01-01T02:00:00.000000Z", {"commit": COMMIT}),
     ]  # fmt: skip
     assert {one["source"] for one in observed(client)} == {"forge"}
+
+
+def test_a_head_that_comes_back_is_the_head_again(client: httpx.Client) -> None:
+    for hour, head in enumerate((HEAD, COMMIT, HEAD, HEAD)):
+        body = pull("synchronize", hour, head={"ref": "copilot/x", "sha": head})
+        send(client, "/observe/forge/shop", body, {"x-github-event": "pull_request"})
+    assert [one[3]["head"] for one in seen(client)] == [HEAD, COMMIT, HEAD]  # type: ignore[index]
+
+
+def test_what_is_about_something_else_or_no_request_is_not_recorded(client: httpx.Client) -> None:
+    other = {**pull("opened", 0), "repository": {"full_name": "evil/other"}}
+    for body, said in (
+        (other, "It is about 'evil/other', the webhook about 'acme/shop'"),
+        (pull("opened", 0, number=None), "Expected `int`, got `null`"),
+        (pull("opened", 0, number=-3), "Expected `int` >= 1"),
+        (pull("opened", 0, number=10**400), "Expected `int` <= 9007199254740991"),
+        (pull("opened", 0, head={"ref": "a", "sha": "a:b"}), "Expected `str` matching regex"),
+    ):
+        answer = send(client, "/observe/forge/shop", body, {"x-github-event": "pull_request"}, 400)
+        assert said in str(answer["detail"]), answer
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    assert client.post("/observe/forge/shop", content=b"payload=", headers=form).status_code == 415
+    assert seen(client) == []
+
+
+def test_what_is_sent_again_is_recorded_though_its_body_was_erased(client: httpx.Client) -> None:
+    body = {"version": "4", "alerts": [alert("resolved", ends="2026-01-01T01:00:00Z")]}
+    digest = send(client, "/observe/alertmanager", body, {})["digest"]
+    client.delete(f"/evidence/{digest}").raise_for_status()
+    assert send(client, "/observe/alertmanager", body, {}) == {"digest": digest, "observed": 0}
+    assert client.get(f"/evidence/{digest}").status_code == 410
+
+
+def test_a_look_at_many_alerts_has_several_lists() -> None:
+    def firing(number: int) -> list[FiringAlert]:
+        return [
+            FiringAlert(
+                fingerprint=f"{one:016x}", labels={"alertname": f"a{one}"}, annotations={}, starts_at="", ends_at=None,
+                generator_url=None, state="active",
+            )
+            for one in range(number)
+        ]  # fmt: skip
+
+    facts, text = firing_facts(firing(200))
+    assert [*facts, text] == ["firing", "firing_1", "200 firing, without Watchdog"]
+    assert [len(some) for some in facts.values() if isinstance(some, tuple)] == [256, 144]
+    with pytest.raises(InvalidQuery, match="over 7,680 in one look"):
+        firing_facts(firing(4_000))
 
 
 def merge_request(action: str, state: str, updated: int, **fields: object) -> Json:
@@ -187,11 +243,22 @@ def merge_request(action: str, state: str, updated: int, **fields: object) -> Js
         "iid": 3, "created_at": "2026-01-01 00:00:00 UTC", "updated_at": f"2026-01-01 0{updated}:00:00 UTC",
         "state": state, "action": action, "source_branch": "x", "last_commit": {"id": HEAD}, "merge_commit_sha": None,
     }  # fmt: skip
-    return {"object_kind": "merge_request", "user": {"username": "Copilot"}, "object_attributes": attributes | fields}
+    return {
+        "object_kind": "merge_request",
+        "user": {"username": "Copilot"},
+        "object_attributes": attributes | fields,
+        **SHOP,
+    }
 
 
 def pipeline(*builds: Json) -> Json:
-    return {"object_kind": "pipeline", "object_attributes": {"sha": HEAD}, "builds": builds, "merge_request": None}
+    return {
+        "object_kind": "pipeline",
+        "object_attributes": {"sha": HEAD},
+        "builds": builds,
+        "merge_request": None,
+        **SHOP,
+    }
 
 
 def test_requests_and_failed_checks_of_gitlab(client: httpx.Client) -> None:
@@ -199,7 +266,7 @@ def test_requests_and_failed_checks_of_gitlab(client: httpx.Client) -> None:
         return send(client, "/observe/forge/lab", body, {"x-gitlab-token": SECRET})["observed"]
 
     build: Json = {"name": "test", "status": "failed", "finished_at": "2026-01-01 01:00:00 UTC"}
-    assert gitlab({"object_kind": "note"}) == 0
+    assert gitlab({"object_kind": "note", **SHOP}) == 0
     assert gitlab(merge_request("open", "opened", 0)) == 1
     # another user pushes: whose request it is, is not known from that
     other = {**merge_request("update", "opened", 1, last_commit={"id": HEAD}), "user": {"username": "ann"}}
