@@ -118,7 +118,7 @@ class ChangeIndex(Projection):
     """Every repository whose changes were observed."""
 
     name: ClassVar[str] = "changes"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     reads: ClassVar[tuple[type[Payload], ...]] = (ObservationRecorded, ObservationScanned)
 
     parts: ClassVar[Mapping[str, Part]] = {"repositories": keyed("_repositories", RepositoryState, "repository")}

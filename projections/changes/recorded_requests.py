@@ -37,6 +37,8 @@ class RecordedRequest(msgspec.Struct, kw_only=True):
     """Digests of the names of checks with this result, as are the next two."""
     failed: tuple[str, ...] = ()
     flaky: tuple[str, ...] = ()
+    sent_s: int = 0
+    """The newest time of which something was sent of it, or it was seen to be open again."""
     position: int = 0
     """Where it was observed first."""
     ids: dict[str, str] = {}
@@ -72,6 +74,7 @@ def observe_request(
         request.merged_s, request.closed_s, request.commit = None, at_s, None
     elif data.event_type == REOPENED:
         request.merged_s = request.closed_s = request.commit = None
+        request.sent_s = max(request.sent_s, at_s)
     elif data.event_type == REVIEWED:
         request.review = text_of(facts, "result")
     elif data.event_type == CHECKED:
@@ -79,6 +82,8 @@ def observe_request(
         request.succeeded, request.failed, request.flaky = (
             names_of(facts, name) for name in ("succeeded", "failed", "flaky")
         )
+    if isinstance(sent_s := facts.get("sent"), int):
+        request.sent_s = max(request.sent_s, sent_s)
     return request
 
 

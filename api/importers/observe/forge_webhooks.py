@@ -166,9 +166,10 @@ def observe_forge(event: ForgeEvent, repository: str, state: RepositoryState) ->
     request = event.request
     if request is not None:
         known = state.requests.get(str(request.number))
-        ended_s = 0 if known is None else known.merged_s or known.closed_s or 0
-        if request.seen_s >= ended_s:  # otherwise it was sent before, and comes late
-            yield from observe_listed(request, request.merge_sha, repository, state, request.seen_s)
+        newest_s = 0 if known is None else max(known.sent_s, known.merged_s or known.closed_s or 0)
+        if request.seen_s >= newest_s:  # otherwise it was sent before, and comes late
+            for one in observe_listed(request, request.merge_sha, repository, state, request.seen_s):
+                yield one._replace(facts=one.facts | {"sent": request.seen_s})
     for check in event.failed:
         facts: Facts = {"check": check_digest(check.name)}
         yield SubjectObserved(CHECK_FAILED, f"{CHECKS}:{repository}:{check.head}", check.at_s, facts)

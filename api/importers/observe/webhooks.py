@@ -104,9 +104,7 @@ async def receive_forge(
         index, _ = await ledger.at(ChangeIndex)
         state = index.repository(receiver.repository)
         observed = observe_forge(event, receiver.repository, state)
-        # with the time of what was sent: a head may come back, and is then another observation
-        by = receiver.name if event.request is None else f"{receiver.name} {event.request.seen_s}"
-        return [observation(FORGE, one, state.request_scans, by) for one in observed]
+        return [observation(FORGE, one, state.request_scans, receiver.name) for one in observed]
 
     return await _receive(ledger, receiver.caller, receiver.kind, body, understand)
 

@@ -23,6 +23,7 @@ Json = dict[str, object]
 
 SECRET, REPO = "0123456789abcdef", "ab" * 8
 HEAD, COMMIT = "a1" * 20, "c3" * 20
+AT = 1_767_225_600
 FINGERPRINT = "c04b4d550f89c90e"
 FILE = f"""\
 [webhooks.shop]
@@ -84,7 +85,7 @@ def test_alerts_begin_and_end(client: httpx.Client) -> None:
     answer = send(client, "/observe/alertmanager", body, {})
     content = json.dumps(body).encode()
     assert answer == {"digest": sha256(content).hexdigest(), "observed": 3}
-    facts = {"fingerprint": FINGERPRINT, "since": 1_767_225_600}
+    facts = {"fingerprint": FINGERPRINT, "since": AT}
     (fired, ended, unnamed) = seen(client)
     assert (fired[0], fired[1], fired[3]) == ("alert.fired", "alert:Disk", facts)
     assert ended == ("alert.resolved", "alert:Net", "2026-01-01T01:00:00.000000Z", facts)
@@ -183,9 +184,9 @@ def test_requests_and_failed_checks_of_github(client: httpx.Client) -> None:
     subject = f"pr:{REPO}:3"
     assert seen(client) == [
         ("forge.opened", subject, "2026-01-01T00:00:00.000000Z", {
-            "agents": ["copilot"], "marks": ["author", "branch"], "head": HEAD}),
+            "agents": ["copilot"], "marks": ["author", "branch"], "head": HEAD, "sent": AT}),
         ("forge.check_failed", f"check:{REPO}:{HEAD}", "2026-01-01T01:00:00.000000Z", {"check": check_digest("test")}),
-        ("forge.merged", subject, "2026-01-01T02:00:00.000000Z", {"commit": COMMIT}),
+        ("forge.merged", subject, "2026-01-01T02:00:00.000000Z", {"commit": COMMIT, "sent": AT + 7_200}),
     ]  # fmt: skip
     assert {one["source"] for one in observed(client)} == {"forge"}
 
@@ -195,6 +196,16 @@ def test_a_head_that_comes_back_is_the_head_again(client: httpx.Client) -> None:
         body = pull("synchronize", hour, head={"ref": "copilot/x", "sha": head})
         send(client, "/observe/forge/shop", body, {"x-github-event": "pull_request"})
     assert [one[3]["head"] for one in seen(client)] == [HEAD, COMMIT, HEAD]  # type: ignore[index]
+
+
+def test_what_was_sent_before_and_comes_late_changes_nothing(client: httpx.Client) -> None:
+    closed = {"closed_at": "2026-01-01T03:00:00Z"}
+    pushed = {"head": {"ref": "x", "sha": COMMIT}}
+    for body in (pull("synchronize", 2, **pushed), pull("opened", 0), pull("closed", 3, **closed, **pushed)):
+        send(client, "/observe/forge/shop", body, {"x-github-event": "pull_request"})
+    for body in (pull("reopened", 4, **pushed), pull("closed", 3, **closed, **pushed)):
+        send(client, "/observe/forge/shop", body, {"x-github-event": "pull_request"})
+    assert [one[0] for one in seen(client)] == ["forge.opened", "forge.closed", "forge.reopened"]
 
 
 def test_what_is_about_something_else_or_no_request_is_not_recorded(client: httpx.Client) -> None:
