@@ -1,6 +1,7 @@
 """The routes to which other systems send what happens: Alertmanager, and forges that sign what they send."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Final
 
 from starlette.requests import Request
@@ -13,6 +14,7 @@ from api.http.request import Call, check_media, json_response, ledger_of, read_b
 from api.importers.observe.webhooks import ForgeReceiver, ReceivedWebhook, receive_alerts, receive_forge
 from api.principal import Unauthenticated
 from api.service.evaluation.alert_receiver import AlertmanagerWebhook
+from events.limits import BODY_BYTES_FREE
 from ledger.errors import NotFound
 
 FORGE_BYTES_MAX: Final = 4 << 20
@@ -64,7 +66,9 @@ async def post_forge_webhook(request: Request) -> Response:
     refused = Unauthenticated("The body is not signed with the secret of the webhook.", "Give the forge its secret.")
     if not receiver.may_accept(request.headers):
         raise refused
-    async with receiver.turns:
+    length = request.headers.get("content-length", "")
+    is_small = length.isdigit() and int(length) <= BODY_BYTES_FREE
+    async with nullcontext() if is_small else receiver.turns:
         request.scope["caller"] = receiver.caller
         body = await read_body(request.scope, request.receive, FORGE_BYTES_MAX)
     if not receiver.accepts(request.headers, body):

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from events.payload import STREAM_ID_PATTERN
 from instruments.errors import SourceUnreadable
 
-Name = Annotated[str, msgspec.Meta(pattern=STREAM_ID_PATTERN, max_length=64)]
+Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=64)]
+"""A webhook is recorded as the agent of its name."""
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=3_600)]
 
 EXAMPLE = """\

@@ -32,7 +32,7 @@ from projections.changes.change_index import ChangeIndex
 from projections.changes.recorded_requests import FORGE
 
 RECEIVED_AT_ONCE: Final = 2
-"""Bodies of a forge that are received at once: anybody may begin one."""
+"""Large bodies of a forge that are received at once: anybody may begin one."""
 
 _decode_alerts = msgspec.json.Decoder(AlertmanagerWebhook).decode
 
@@ -55,7 +55,7 @@ class ForgeReceiver(NamedTuple):
     project: str
     repository: str
     turns: asyncio.Semaphore
-    """Who may send a body, of which it is not known yet whether it is signed."""
+    """Who may send a large body, of which it is not known yet whether it is signed."""
 
     def __repr__(self) -> str:
         return f"ForgeReceiver({self.name!r})"  # without the secret
@@ -132,7 +132,7 @@ async def _receive(
             msgspec.convert(msgspec.to_builtins(draft.data), type(draft.data))
     except (*DECODE_ERRORS, ValueError, OverflowError) as error:  # also a time that no calendar has
         detail = f"The body is stored as evidence {digest}, and is not understood: {error}."
-        raise MalformedInput(detail, f"It is not what {source} sends.") from None
+        raise MalformedInput(detail, f"Check the settings of the webhook at {source}.") from None
     observed = 0
     for start in range(0, len(drafts), BATCH_EVENTS_MAX):
         appended = await ledger.record(drafts[start : start + BATCH_EVENTS_MAX], caller)
