@@ -89,10 +89,16 @@ def group_batches(
         )
 
 
-async def append_all(drafts: Sequence[Draft], store: EventStore) -> None:
-    """Append events in their order, in as many batches as they need. Errors: those of `EventStore.append`."""
+async def append_all(drafts: Sequence[Draft], store: EventStore) -> int:
+    """Append events in their order, in as many batches as they need; return how many are new.
+
+    Errors: those of `EventStore.append`.
+    """
+    new = 0
     for batch in split_batches(drafts, lambda draft: (1, len(_encode(draft))), BATCH_EVENTS):
-        await store.append(batch)
+        answer = await store.append(batch)
+        new += answer.count - answer.duplicates
+    return new
 
 
 async def append_batches(

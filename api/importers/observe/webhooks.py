@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from api.importers.adopt.observations import observation
+from api.importers.batch_append import append_all
 from api.importers.observe.alerts import ALERTMANAGER, observe_sent
 from api.importers.observe.forge_webhooks import observe_forge, read_github, read_gitlab
 from api.importers.observe.registered import ForgeKind
@@ -21,10 +22,10 @@ from api.principal import Principal
 from api.service.evaluation.alert_receiver import AlertmanagerWebhook
 from api.service.evidence import Blob, digest_of
 from api.service.ledger import LedgerService
+from api.service.store import LocalStore
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft, source_of
 from events.errors import MalformedInput
-from events.limits import BATCH_EVENTS_MAX
 from events.observation import ObservationRecorded
 from events.registry import VOCABULARY
 from ledger.errors import Gone
@@ -116,16 +117,16 @@ async def _receive(
     body: bytes,
     understand: Callable[[], Awaitable[Sequence[Draft]]],
 ) -> ReceivedWebhook:
-    digest = digest_of(body)
+    store, digest = LocalStore(ledger, caller), digest_of(body)
     received_id = digest_of(f"{caller.agent}\n{digest}".encode())  # several may send the same
     received = ObservationRecorded(
         observation_id=received_id, event_type="webhook.received", source=source, payload_digest=digest,
         payload_bytes=len(body),
     )  # fmt: skip
     with suppress(Gone):  # the same was erased: what is sent again and again still says something
-        async with ledger.evidence.keep([Blob(body, "application/json")]) as stored:
+        async with store.keep([Blob(body, "application/json")]) as stored:
             draft = VOCABULARY.draft_of(received, id=f"observation:{received_id}", time=ledger.clock())
-            await ledger.record([*stored, draft], caller)
+            await store.append([*stored, draft])
     try:
         drafts = await understand()
         for draft in drafts:
@@ -133,8 +134,4 @@ async def _receive(
     except (*DECODE_ERRORS, ValueError, OverflowError) as error:  # also a time that no calendar has
         detail = f"The body is stored as evidence {digest}, and is not understood: {error}."
         raise MalformedInput(detail, f"Check the settings of the webhook at {source}.") from None
-    observed = 0
-    for start in range(0, len(drafts), BATCH_EVENTS_MAX):
-        appended = await ledger.record(drafts[start : start + BATCH_EVENTS_MAX], caller)
-        observed += sum(not one.duplicate for one in appended)
-    return ReceivedWebhook(digest=digest, observed=observed)
+    return ReceivedWebhook(digest=digest, observed=await append_all(drafts, store))
