@@ -55,7 +55,7 @@ class PostgresLog(PostgresReader):
         self.durability: Durability = durability
         """What the operator was promised about a confirmed commit."""
         self._writer = writer
-        self._server = writer.server
+        writer.reconnected = self.disconnect  # the server before may be slow to notice that it was replaced
         self._queue = AppendQueue(vocabulary, self._commit, self._explain)
         self._tiles = TileKeeper(place, self)
         self._edge = TreeEdge()
@@ -154,9 +154,6 @@ class PostgresLog(PostgresReader):
             self.refuse_appends(error)
             unknown = f"{error.found} Whether this append is in the copy that had more is unknown."
             raise LedgerUnavailable(error.detail if self._writer.settled else unknown, error.advice) from error
-        if self._writer.server != self._server:  # the server before may be slow to notice that it was replaced
-            self._server = self._writer.server
-            self.disconnect()
         answer_group(group, committed.answers)
         self.note_head(committed.head)
 

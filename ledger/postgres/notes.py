@@ -118,7 +118,7 @@ class SharedNotes:
         """Run a function that commits. Errors: LedgerUnavailable."""
         try:
             async with asyncio.timeout(COMMIT_S):
-                return await self._reader.run(work)
+                return await self._reader.run(work, commits=True)
         except TimeoutError:
             raise LedgerUnavailable(
                 f"{self._reader.place} did not confirm a commit within {COMMIT_S:.0f} s: whether the note {name} was "

@@ -120,7 +120,7 @@ class PostgresReader:
         self._open = True
         self._idle: list[LedgerConnection] = []
         self._generation = 0
-        """Counts the calls of `disconnect`: a connection that was in use then is not used again."""
+        """Counts the calls of `disconnect`: what was being read then may be older than what was read since."""
         self._awake_s: float | None = None
         """When this process was last seen to run, if a task watches that."""
         self._allowed = asyncio.Semaphore(CONNECTIONS)
@@ -154,7 +154,7 @@ class PostgresReader:
         self.disconnect()
 
     def disconnect(self) -> None:
-        """Have reads that begin now connect again, behind a barrier. Those that run go on, on their connections."""
+        """Have reads connect again, behind a barrier, and repeat those that run: the primary may be another one."""
         self._generation += 1
         while self._idle:
             self._idle.pop().abort()
@@ -279,17 +279,18 @@ class PostgresReader:
         except LedgerUnusable as error:
             raise LedgerUnavailable(error.detail, error.advice) from error
 
-    async def run(self, work: Callable[[LedgerConnection], Awaitable[_Result]]) -> _Result:
+    async def run(self, work: Callable[[LedgerConnection], Awaitable[_Result]], *, commits: bool = False) -> _Result:
         """Run a function that may be run twice on a connection; again on a new one, if that is lost.
 
         The new one has passed its barrier: it shows nothing that an unconfirmed commit left on the primary alone.
-        Errors: LedgerUnavailable.
+        `commits`: the result rests on a confirmed commit, so it holds although the primary may have been replaced
+        meanwhile; what was only read is then read again. Errors: LedgerUnavailable.
         """
         deadline_s = asyncio.get_running_loop().time() + RETRY_S
         fresh = False
         while True:
             try:
-                return await self._try(work, fresh=fresh)
+                return await self._try(work, fresh=fresh, commits=commits)
             except ValueError as error:  # a parameter that asyncpg cannot encode
                 raise unavailable(self.place, error) from error
             except self.retried as error:
@@ -300,7 +301,9 @@ class PostgresReader:
             fresh = True
             await asyncio.sleep(PAUSE_S)
 
-    async def _try(self, work: Callable[[LedgerConnection], Awaitable[_Result]], *, fresh: bool) -> _Result:
+    async def _try(
+        self, work: Callable[[LedgerConnection], Awaitable[_Result]], *, fresh: bool, commits: bool
+    ) -> _Result:
         async with self._allowed:
             if not self._open:
                 raise LedgerUnavailable(f"{self.place} is closed.", "Open it again.")
@@ -312,17 +315,23 @@ class PostgresReader:
             connection = self._idle.pop() if known else await self._connect()
             try:
                 result = await unless_replaced(self.place, connection, work(connection))
-            except BaseException:
+            except BaseException as error:
                 connection.abort()
+                if isinstance(error, LOST) and not isinstance(error, ValueError):  # a parameter that is not encoded
+                    self.disconnect()
                 raise
-            self._release(connection, generation)
+            if not self._release(connection, generation) and not commits:
+                raise ConnectionError("the primary server may have been replaced during the read")
             return result
 
-    def _release(self, connection: LedgerConnection, generation: int) -> None:
-        if self._open and generation == self._generation:
+    def _release(self, connection: LedgerConnection, generation: int) -> bool:
+        """Keep a connection that may be used again; return whether what was read through it may be returned."""
+        current = generation == self._generation
+        if self._open and current:
             self._idle.append(connection)
         else:
             connection.abort()
+        return current or not self._open
 
 
 def _counted(query: Query) -> tuple[Query, int]:

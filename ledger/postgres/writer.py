@@ -10,7 +10,7 @@ later ones are admitted, or by answering a group while the next one is copied: t
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from events.errors import TallystickError
@@ -21,7 +21,7 @@ from ledger.clock import Clock
 from ledger.errors import Forked, LedgerUnavailable
 from ledger.log import Head
 from ledger.lookup_keys import AuthorKeys, LookupKeys
-from ledger.place import DatabasePlace, Durability, Host
+from ledger.place import DatabasePlace, Durability
 from ledger.postgres.connection import LOST, LedgerConnection, UnknownOutcomeError, connect_durably
 from ledger.postgres.durability import check_durability
 from ledger.postgres.moved import require_unmoved
@@ -67,6 +67,10 @@ class PostgresWriter:
         self._confirmed = 0
         """The newest position that a commit of this writer has confirmed, with everything before it."""
         self._closed = False
+        self._lost = False
+        """Whether the last connection was lost, and not closed because the server refused a group."""
+        self.reconnected: Callable[[], None] = lambda: None
+        """Called once a connection follows one that was lost: the primary may be another server than before."""
 
     async def connect(self, timeout_s: float) -> LedgerConnection:
         """Return the connection; connect if there is none, to a server that is as durable as promised.
@@ -74,18 +78,17 @@ class PostgresWriter:
         Errors: LedgerUnusable, LOST, UnknownOutcomeError, asyncpg.PostgresError.
         """
         if self._connection is None or self._connection.is_closed():
+            self._lost = self._lost or self._connection is not None
             connection = self._connection = await connect_durably(self._place, timeout_s, **PLANS)
             await unless_replaced(self._place, connection, self._check(connection))
+            if self._lost:
+                self._lost = False
+                self.reconnected()
         return self._connection
 
     async def _check(self, connection: LedgerConnection) -> None:
         await check_durability(connection, self._place, self._durability)
         await require_unmoved(connection, self._place)
-
-    @property
-    def server(self) -> Host | None:
-        """Return the server of the connection, as the address names it; None if there is none."""
-        return self._connection.server if self._connection is not None else None
 
     def close(self) -> None:
         """Close the connection at once. A group that is being committed gets no further try."""
@@ -112,7 +115,9 @@ class PostgresWriter:
                 return await self._try(batches, near, max(PAUSE_S, deadline_s - loop.time()))
             except Exception as error:
                 self.abort()
-                if isinstance(error, Forked) or (self.settled and not isinstance(error, (*LOST, UnknownOutcomeError))):
+                lost = isinstance(error, (*LOST, UnknownOutcomeError))
+                self._lost = self._lost or lost
+                if isinstance(error, Forked) or (self.settled and not lost):
                     raise
                 if self._closed or loop.time() >= deadline_s:
                     raise self._unwritten(error) from error
