@@ -16,26 +16,33 @@ from typing import Any
 
 MODULES = frozenset(
     {
-        "__future__", "abc", "argparse", "array", "bisect", "cmath", "collections", "collections.abc", "contextlib",
-        "copy", "dataclasses", "datetime", "decimal", "doctest", "enum", "fractions", "functools", "heapq", "inspect",
-        "io", "itertools", "json", "logging", "math", "numbers", "operator", "os", "pprint", "random", "re",
-        "statistics", "string", "struct", "sys", "textwrap", "time", "types", "typing", "unittest", "warnings",
+        "__future__", "abc", "argparse", "array", "bisect", "calendar", "cmath", "codecs", "collections",
+        "collections.abc", "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "doctest",
+        "enum", "fractions", "functools", "hashlib", "heapq", "html", "inspect", "io", "itertools", "json", "locale",
+        "logging", "logging.config", "math", "numbers", "operator", "os", "pathlib", "pprint", "random", "re",
+        "secrets", "statistics", "string", "struct", "sys", "textwrap", "threading", "time", "traceback", "types",
+        "typing", "unicodedata", "unittest", "uuid", "warnings", "weakref",
     }
 )  # fmt: skip
 """Modules of the standard library that a program may import: they calculate, or can do nothing in the sandbox."""
 
 ALWAYS = ("collections.abc", "dataclasses", "enum", "functools", "itertools", "math", "operator", "re", "typing")
 
-_import = re.compile(r"^\s*(?:import|from)\s+([\w.]+(?:\s*,\s*[\w.]+)*)", re.MULTILINE)
+_word = re.compile(r"\w+")
 
 Call = Sequence[Any]
 
 
 def load_modules(sources: Sequence[str]) -> None:
-    """Import what source texts may import: once the process is locked, no file can be read."""
-    named = {name.strip() for source in sources for found in _import.findall(source) for name in found.split(",")}
-    for name in sorted((named & MODULES) | set(ALWAYS)):
-        importlib.import_module(name)
+    """Import what source texts may import: once the process is locked, no file can be read.
+
+    That is each allowed module of whose name all parts are words of a source, however an import is written. A word that
+    is no import loads a module that the program does not see.
+    """
+    words = {word for source in sources for word in _word.findall(source)}
+    for name in sorted(MODULES):
+        if name in ALWAYS or words.issuperset(name.split(".")):
+            importlib.import_module(name)
 
 
 def run_calls(sources: Sequence[str], entry: str, calls: Sequence[Call], result: int) -> None:

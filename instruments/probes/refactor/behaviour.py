@@ -19,6 +19,12 @@ Change = tuple[str, str]
 CHECKED_FUNCTIONS_MAX = 20
 """The most functions of an answer that are checked; others are taken to do nothing."""
 
+CONSTANT = (
+    "@(lambda work, kept=[]: lambda *given, **named: kept[kept[0] is None] if kept else "
+    "(kept.append(None), kept.__setitem__(0, work(*given, **named)), kept[kept[0] is None])[2])"
+)
+"""A decorator that lets a function return its first result to every call. It fails (IndexError) if there is none."""
+
 RUNS_MAX = 8
 """The most runs of one program. A run ends early if the program exits or exceeds a limit."""
 
@@ -32,6 +38,8 @@ class Behaviour(NamedTuple):
     right: int
     calls: int
     idle: frozenset[Declaration]
+    failed_imports: int = 0
+    """How many of the calls failed because the sandbox does not have a module that the program imports."""
 
     @property
     def is_kept(self) -> bool:
@@ -72,7 +80,7 @@ def compare_behaviour(
     outcomes = (program.run([None], calls) or [[]])[0]
     right = sum(_equal(*pair) for pair in zip(expected, [*outcomes, *[NO_OUTCOME] * len(expected)], strict=False))
     if right < len(expected):
-        return Behaviour(right, len(expected), frozenset())
+        return Behaviour(right, len(expected), frozenset(), sum(map(_is_failed_import, outcomes)))
     checked = list(helpers[:CHECKED_FUNCTIONS_MAX])
     pending = [(entry, change) for change in program.changes(entry)[:1]]
     pending += [(helper, change) for helper in checked for change in program.changes(helper)]
@@ -111,23 +119,33 @@ def _equal(expected: Outcome, found: Outcome) -> bool:
     return expected == found
 
 
+def _is_failed_import(outcome: Outcome) -> bool:
+    """Whether a call, or the loading of the program, failed because a module cannot be imported."""
+    inner = outcome.get("outcome", outcome)
+    kinds = inner.get("raised") if isinstance(inner, dict) else None
+    return isinstance(kinds, list) and "ImportError" in kinds
+
+
 class PythonProgram:
     """A Python module, and the function of it that is called.
 
-    A change of a function is another source text: the statement is the first of the function's body. So it takes
-    effect whatever decorators or assignments make of the function's name.
+    A change of a function is another source text: the statement is the first of the function's body, or the decorator
+    the innermost. So it takes effect whatever decorators or assignments make of the function's name.
     """
 
     def __init__(self, source: ParsedSource, entry: Declaration) -> None:
         self._encoded = source.encoded
         self._entry = entry.name if not entry.owner_type else f"{entry.owner_type}.{entry.name}"
         self._changes: Mapping[Declaration, list[Change]] = {
-            function: [(str(_body_start(function)), statement) for statement in _statements(function)]
+            function: [
+                *((str(_body_start(function)), statement) for statement in _statements(function)),
+                (str(function.node.start_byte), CONSTANT),
+            ]
             for function in source.functions
         }
 
     def changes(self, function: Declaration) -> Sequence[Change]:
-        """Let the function fail, return None, or return one of its parameters."""
+        """Let the function fail, return None, one of its parameters, or the same to every call."""
         return self._changes[function]
 
     def run(self, changes: Sequence[Change | None], calls: Sequence[Arguments]) -> list[list[Outcome]]:

@@ -13,7 +13,7 @@ from instruments.probes.refactor.go import GO
 from instruments.probes.refactor.go_behaviour import GoProgram
 from instruments.probes.refactor.hidden_inputs import Arguments, hidden_arguments
 from instruments.probes.refactor.language import Language
-from instruments.probes.refactor.parsed_source import ParsedSource
+from instruments.probes.refactor.parsed_source import Declaration, ParsedSource
 from instruments.probes.refactor.parser import parse_source
 from instruments.probes.refactor.python import PYTHON
 from instruments.probes.refactor.scorer import REFACTOR_GO, REFACTOR_PYTHON, WEIGHTS, RefactorScorer
@@ -63,12 +63,15 @@ class CheckedRefactorScorer(RefactorScorer):
         calls = hidden_arguments(self.id, output)
         program = self._make_program(source, reached.entry)
         behaviour = compare_behaviour(self._expected(calls), program, reached.entry, reached.helpers, calls)
-        after = reached.without(behaviour.idle)
+        idle = behaviour.idle | {helper for helper in reached.helpers if _only_passes(helper, self.language)}
+        after = reached.without(idle)
         comments = find_comments(source, after.others, self.language)
         credited = count_credited(comments, source, self.language)
         score = self.count_changes(source, after, credited)
         apart = {"unreached": sum(each.kind == "function" for each in reached.others)}
-        apart |= {"idle_helpers": len(behaviour.idle), "restating_comments": len(comments) - credited}
+        apart |= {"idle_helpers": len(idle), "restating_comments": len(comments) - credited}
+        if behaviour.failed_imports:
+            apart["failed_imports"] = behaviour.failed_imports
         counts = dict.fromkeys(WEIGHTS, 0) if reached.entry in behaviour.idle else score.counts or {}
         return structs.replace(
             score,
@@ -83,6 +86,22 @@ class CheckedRefactorScorer(RefactorScorer):
         if not outcomes or len(outcomes[0]) != len(calls):
             raise SandboxUnavailable("the original does not run in the sandbox")
         return outcomes[0]
+
+
+def _only_passes(function: Declaration, language: Language) -> bool:
+    """Whether a function only returns literals, or puts its parameters into containers or takes them out."""
+    body = function.node.child_by_field_name("body")
+    pending = [] if body is None else [body]
+    while pending:
+        node = pending.pop()
+        if node.type in language.element_kinds:
+            is_assigned = node.parent is not None and node.parent.child_by_field_name("left") == node
+            if is_assigned or node.named_children[-1].type not in language.literal_kinds:
+                return False
+        elif node.type not in language.literal_kinds | language.passing_kinds and not node.is_extra:
+            return False
+        pending += node.named_children
+    return True
 
 
 def _total(counts: dict[str, int]) -> float:

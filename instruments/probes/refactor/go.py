@@ -2,7 +2,7 @@
 
 import tree_sitter_go
 
-from instruments.probes.refactor.language import Language
+from instruments.probes.refactor.language import Language, kinds
 
 QUERY = r"""
 (function_declaration body: (block)) @function
@@ -91,6 +91,17 @@ GO = Language(
     ),
     results="result",
     result_list="parameter_list",
+    literal_kinds=kinds(
+        "int_literal float_literal rune_literal true false nil interpreted_string_literal "
+        "interpreted_string_literal_content raw_string_literal raw_string_literal_content"
+    ),
+    passing_kinds=kinds(
+        "block statement_list return_statement short_var_declaration var_declaration var_spec identifier "
+        "expression_list parenthesized_expression composite_literal literal_value literal_element keyed_element "
+        "type_identifier slice_type array_type map_type struct_type field_declaration_list field_declaration "
+        "field_identifier"
+    ),
+    element_kinds=frozenset({"index_expression"}),
     composite_kinds=frozenset(
         {
             "expression_list",

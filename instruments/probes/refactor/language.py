@@ -39,6 +39,12 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The field of a function that declares its results."""
     result_list: str
     """The kind of that field if it lists several results, as parameters are listed."""
+    literal_kinds: frozenset[str]
+    """The kinds of nodes inside literals."""
+    passing_kinds: frozenset[str]
+    """The kinds that hand values on: returns, assignments of variables, lists, tuples and other containers."""
+    element_kinds: frozenset[str]
+    """The kinds that take an element out of a container."""
     composite_kinds: frozenset[str]
     """The kinds of expression that only combine their parts: lists, tuples, literals of a type."""
     prefixes: Mapping[str, str] = {}
@@ -71,6 +77,11 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A pattern for texts that continue a statement from before, such as `else`."""
     clause_start: str
     """The text that begins such a statement."""
+
+
+def kinds(text: str) -> frozenset[str]:
+    """Split a text into kinds of nodes at spaces."""
+    return frozenset(text.split())
 
 
 @cache

@@ -24,8 +24,8 @@ Captures = dict[str, list[Node]]
 
 
 def parse_source(text: str, language: Language) -> ParsedSource | None:
-    """Parse a text as code; None if it is too long, does not parse, or declares no function."""
-    encoded = text.encode("utf-8", "replace")
+    """Parse a text as code, without a byte order mark; None if too long, not code, or without a function."""
+    encoded = text.removeprefix("\ufeff").encode("utf-8", "replace")
     if len(encoded) > OUTPUT_BYTES_MAX or sum(bool(line.strip()) for line in encoded.split(b"\n")) > LINES_MAX:
         return None
     root = Parser(grammar_of(language)).parse(encoded + b"\n").root_node

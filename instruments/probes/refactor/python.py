@@ -2,7 +2,7 @@
 
 import tree_sitter_python
 
-from instruments.probes.refactor.language import Language
+from instruments.probes.refactor.language import Language, kinds
 
 QUERY = r"""
 (function_definition) @function
@@ -72,6 +72,12 @@ PYTHON = Language(
     query=QUERY,
     results="return_type",
     result_list="",
+    literal_kinds=kinds("integer float string string_start string_content string_end true false none"),
+    passing_kinds=kinds(
+        "block return_statement expression_statement pass_statement assignment type identifier expression_list "
+        "pattern_list parenthesized_expression tuple list set dictionary pair list_splat"
+    ),
+    element_kinds=frozenset({"subscript"}),
     composite_kinds=frozenset(
         {"expression_list", "tuple", "parenthesized_expression", "argument_list", "keyword_argument"}
     ),

@@ -11,10 +11,11 @@ Total: .4 cause + .2 rejection + cause * (.25 evidence + .15 fix), each a dimens
 
 A cause is worth .8 if the pool only ran out of connections, .5 if only the pool or the change is named, .4 if only a
 configuration is, and half as much if it is a guess. A cause that is contradicted (`the pool was increased from 5 to
-50`, `was not reduced`), or set aside under REJECTED, is worth nothing, and neither are its evidence and its fix.
+50`, `was not reduced`, `in response to`, `on the checkout hosts`), or set aside under REJECTED, is worth nothing, and
+neither are its evidence and its fix. A cause that the timeline does not have (`a DDoS attack`) is a suspect, too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from instruments.probes.probe import Probe
 from instruments.probes.score import ProbeScore
@@ -41,14 +42,20 @@ from instruments.probes.text.prose import Sentence, Status, phrase_spans, read_p
 from instruments.probes.text.synonyms import (
     BLAMING,
     CONFIGURATION,
+    ELSEWHERE,
     EXHAUSTING,
+    FAILING,
     HARMLESS,
     HEDGES,
+    ITS_EFFECTS,
     KEEPING,
+    OTHER_CAUSES,
     POOL,
     PRESCRIBING,
     SAFEGUARDS,
+    STRAINED,
     THE_CHANGE,
+    UNDECIDED,
     UNDOING,
 )
 from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, phrases_by_first_word, split_words
@@ -58,6 +65,15 @@ NAMED, KIND, EXHAUSTED, HEDGED = 0.5, 0.4, 0.8, 0.5
 
 HEALTHY_HOST = "3"
 """The host that the change did not reach."""
+
+OTHER = "other"
+"""The name of a cause that the timeline does not have."""
+
+STRAIN_WORDS = 4
+"""The longest distance between `database` and `overloaded`."""
+
+BACK_WORDS = 9
+"""The longest distance from `put` to `back`."""
 
 SAFEGUARDS_MAX = 4
 """More words for safeguards in one sentence are a list of keywords."""
@@ -74,15 +90,21 @@ _sparing = split_words("except apart besides spared excepted untouched")
 _pool = ChangeFinder(POOL, low="5 five", high="50 fifty")
 _words = phrases_by_first_word(
     {
-        "change": THE_CHANGE,
+        "change": f"{THE_CHANGE}|in response to change|in response to 4417",
         "configuration": CONFIGURATION,
         "exhausted": EXHAUSTING,
         "hedge": HEDGES,
         "blame": BLAMING,
         "harmless": HARMLESS,
         "prescribe": PRESCRIBING,
+        OTHER: OTHER_CAUSES,
+        "failing": FAILING,
     }
 )
+_places = phrases_by_first_word(
+    {"elsewhere": ELSEWHERE, "database": "database", "": "database connections|database connection|database pool"}
+)
+_undecided = phrases_by_first_word({"undecided": UNDECIDED})
 _fixes = phrases_by_first_word({"undo": UNDOING, "keep": KEEPING, "guard": SAFEGUARDS})
 
 
@@ -99,7 +121,7 @@ class DebuggingScorer2:
         if answer is None or text is None or _echo.count_words(text) < OWN_WORDS_MIN:
             return ProbeScore(valid=False)
         sections = text.sections(LABELS, once=("evidence",), after_marks=True)
-        rejected = find_rejected(sections, text)
+        rejected = _rejected(sections, text)
         stated = _statements(sections, text)
         blamed = _blamed(sections, stated, text)
         suspects = blamed | set(rejected)
@@ -124,6 +146,16 @@ def _statements(sections: Mapping[str, TokenizedAnswer], text: TokenizedAnswer) 
         parts = [sections[name] for name in ("cause", "evidence") if name in sections]
         return [sentence for part in parts for sentence in read_sentences(part)]
     return [sentence for sentence in read_sentences(text) if not _prescribes(sentence)]
+
+
+def _rejected(sections: Mapping[str, TokenizedAnswer], text: TokenizedAnswer) -> dict[str, set[int]]:
+    """Return the rejected suspects with the lines beside them; without decoys if REJECTED says that some may be it."""
+    rejected = find_rejected(sections, text)
+    for sentence in read_sentences(sections["rejected"]) if "rejected" in sections else ():
+        for start, _, _ in phrase_spans(sentence, _undecided):
+            if start == 0 or sentence.words[start - 1] not in _DENYING:
+                return {name: lines for name, lines in rejected.items() if name == CAUSE}
+    return rejected
 
 
 def _prescribes(sentence: Sentence) -> bool:
@@ -151,9 +183,17 @@ def _contradicts(fix: TokenizedAnswer | None, text: TokenizedAnswer) -> bool:
             continue
         if changes & {("up", Status.ASSERTED), ("down", Status.DENIED)}:
             return True
-        if ("down", Status.ASSERTED) in changes and (_named(sentence, "harmless") or _only_on_healthy_host(sentence)):
+        if ("down", Status.ASSERTED) in changes and (_named(sentence, "harmless") or _is_elsewhere(sentence)):
             return True
     return False
+
+
+def _is_elsewhere(sentence: Sentence) -> bool:
+    """Whether the pool shrank on hosts that the change did not reach: `from 50 to 5 on the checkout hosts`."""
+    after = {end for _, end, _ in _pool.spans(sentence)}
+    after |= {index + 1 for index, word in enumerate(sentence.words) if word in {"5", "five", "50", "fifty"}}
+    places = [start for start, end, name in phrase_spans(sentence, _places) if name == "elsewhere"]
+    return _only_on_healthy_host(sentence) or not after.isdisjoint(places)
 
 
 def _only_on_healthy_host(sentence: Sentence) -> bool:
@@ -194,6 +234,8 @@ def _blamed(sections: Mapping[str, TokenizedAnswer], stated: list[Sentence], tex
     for sentence in stated if "cause" not in sections else read_sentences(sections["cause"]):
         if "cause" in sections or any(name == "blame" for _, _, name in phrase_spans(sentence, _words)):
             blamed |= _suspects(sentence)
+            blamed |= {OTHER} if _named(sentence, OTHER) or _fails_otherwise(sentence) else set()
+            blamed |= {"backup"} if _strains_database(sentence) else set()
     for sentence in read_sentences(text):
         if _named(sentence, "blame") and sentence.words[0] not in {"cause", "rejected"}:
             spans = [span for span in phrase_spans(sentence, _words) if span[2] == "blame"]
@@ -207,13 +249,40 @@ def _blamed(sections: Mapping[str, TokenizedAnswer], stated: list[Sentence], tex
     return blamed
 
 
-def _suspects(sentence: Sentence) -> set[str]:
+def _fails_otherwise(sentence: Sentence) -> bool:
+    """Whether a sentence says what made the checkouts fail, and names nothing of the change or its effects."""
+    own = bool(_pool.spans(sentence)) or not ITS_EFFECTS.isdisjoint(sentence.words)
+    own = own or any(_named(sentence, name) for name in ("change", "configuration", "exhausted"))
+    return _named(sentence, "failing") and not own
+
+
+def _strains_database(sentence: Sentence) -> bool:
+    """Whether a sentence says that the database was overloaded or slow, which it was not."""
+    return any(
+        name == "database" and sentence.words[at] in STRAINED and sentence.asserts(at, at + 1)
+        for start, end, name in phrase_spans(sentence, _places)
+        for at in range(max(0, start - STRAIN_WORDS), min(len(sentence.words), end + STRAIN_WORDS))
+    )
+
+
+def _suspects(sentence: Sentence, besides: Sequence[tuple[int, int, str]] = ()) -> set[str]:
+    """Return the suspects that a sentence does not deny, outside of the safeguards of `besides` (`staged rollout`)."""
     mentions = suspect_names.mentions(sentence.as_answer())
+    guards = [range(start, end) for start, end, name in besides if name == "guard"]
     return {
         mention.name
         for mention in mentions
-        if not mention.denied and Status.DENIED not in sentence.status[mention.at : mention.end]
+        if not mention.denied
+        and Status.DENIED not in sentence.status[mention.at : mention.end]
+        and not any(mention.at in guard for guard in guards)
     }
+
+
+def _put_back(sentence: Sentence) -> list[tuple[int, int, str]]:
+    """Return the verbs of `put the old limit back` as undoing."""
+    words = sentence.words
+    puts = [at for at, word in enumerate(words) if word in {"put", "putting", "bring"}]
+    return [(at, at + 1, "undo") for at in puts if "back" in words[at + 1 : at + BACK_WORDS]]
 
 
 def _score_evidence(sections: Mapping[str, TokenizedAnswer], text: TokenizedAnswer) -> float:
@@ -239,7 +308,7 @@ def _score_fix(answer: TokenizedAnswer, *, labelled: bool) -> float:
         if not labelled and not _prescribes(sentence):
             continue
         changes = _pool.find(sentence)
-        spans = phrase_spans(sentence, _fixes)
+        spans = [*phrase_spans(sentence, _fixes), *_put_back(sentence)]
         low = bool(_pool.spans(sentence)) and not {"5", "five"}.isdisjoint(sentence.words)
         keeps = any(name == "keep" and sentence.asserts(start, end) for start, end, name in spans)
         undoes = any(name == "undo" and sentence.asserts(start, end) for start, end, name in spans)
@@ -256,7 +325,7 @@ def _score_fix(answer: TokenizedAnswer, *, labelled: bool) -> float:
         undone |= ("up", Status.ASSERTED) in {change[:2] for change in changes}
         guards = sum(name == "guard" and sentence.asserts(start, end) for start, end, name in spans)
         guarded |= 0 < guards <= SAFEGUARDS_MAX and len(sentence.words) > guards
-        treated |= _suspects(sentence) - {CAUSE} if labelled else set()
+        treated |= _suspects(sentence, spans) - {CAUSE} if labelled else set()
     return ((0.7 if undone else 0.0) + (0.3 if guarded else 0.0)) / (1 + len(treated))
 
 

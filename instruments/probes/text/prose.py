@@ -80,14 +80,17 @@ _denials = phrases_by_first_word(
         "open": "would have|should have|could have|might have|ought to have",
         "flip": "false that|untrue that|wrong that|incorrect that|mistaken that|not true that|not the case that|"
         "false to say|wrong to say|untrue to say|wrong to think|false to think|wrong to claim|mistake to think|"
+        "a legend that|a fairy tale that|"
         "not correct that|not correct to|denied that|denies that|deny that|a lie that|a myth that|false claim that|"
         "no truth in|not so that|opposite of|contrary of|reverse of|incorrect to",
         "back": (
             "is false|are false|was false|is untrue|are untrue|was untrue|is wrong|are wrong|is incorrect|is a myth|"
+            "are a myth|are myths|are fiction|are nonsense|are a lie|were invented|"
             "are incorrect|is a lie|is fiction|is nonsense|is not true|are not true|was not true|is not so|"
             "is not the case|was ruled out|is ruled out|were ruled out|are ruled out|can be ruled out|is mistaken|"
             "was invented|not correct|by nobody|by no one|did not happen|never happened|does not hold|not what happened"
         ),
+        "last": "they are liars|they are lying|they lie|they lied|they are mistaken|he lied|she lied|that was a lie",
         "all": "none of this|none of these|none of the following|none of that|nothing of this|nothing of the following|"
         "none of the above|the following is false|the following are false|the following is wrong|the above is false|"
         "the above is wrong|all of this is false|all of this is wrong|all of that is false|everything above is false|"
@@ -180,7 +183,9 @@ def read_sentences(answer: TokenizedAnswer) -> list[Sentence]:
 
 
 def _denies_the_last(sentence: Sentence) -> bool:
-    """Whether a sentence denies the one before it, as `That is false.` does."""
+    """Whether a sentence denies the one before it, as `That is false.` and `They are liars.` do."""
+    if not sentence.is_open and _match(sentence.words, 0)[0] == "last":
+        return True
     if sentence.is_open or sentence.words[0] not in _pronouns:
         return False
     return any(_match(sentence.words, index)[0] == "back" for index in range(1, min(4, len(sentence.words))))

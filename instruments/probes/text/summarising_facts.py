@@ -12,6 +12,7 @@ from instruments.probes.text.synonyms import (
     HANGERS,
     LORRIES,
     MONEY,
+    OTHER_DAMAGE,
     REPLACED,
     SUSPECTED,
     WELDS,
@@ -65,7 +66,9 @@ FACTS = {
 CONTRADICTIONS = {
     "lorries caused it": _claim(BLAME_WORDS, LORRIES, within=5, in_order=True, unless=SUSPECTED),
     "lorries did it": _claim(
-        LORRIES, "caused|damaged|cracked|broke|to blame|responsible|cause|at fault|ruined",
+        LORRIES,
+        "caused|damaged|cracked|broke|to blame|responsible|cause|at fault|ruined|tore|weakened|strained|overstrained|"
+        "wore|bent|harmed|destroyed|left cracks|made cracks|put cracks",
         within=6, in_order=True, unless=SUSPECTED,
     ),
     "the load was too high": _claim(
@@ -73,9 +76,12 @@ CONTRADICTIONS = {
         within=6, in_order=True, unless=SUSPECTED,
     ),
     "people were hurt": _claim(
-        "injured|injuries|hurt|dead|killed|died|casualties|victims",
-        "people|were|was|several|some|persons|many|person|there", within=6,
+        "injured|injuries|hurt|dead|killed|died|casualties|victims|killing|injuring|kills|fatalities",
+        "people|were|was|several|some|persons|many|person|there|forty|dozens|hundreds|workers|drivers|"
+        "worker|driver|man|woman|child", within=6,
     ),
+    "it fell": _claim("collapsed|collapses|caved in|fell down|fell into", "bridge|halm|span|deck", within=6),
+    "something else did it": _claim(OTHER_DAMAGE),
     "it nearly fell": _claim(
         "collapse|collapsed|collapsing|fall|falling|fell",
         "near|nearly|almost|risk|danger|imminent|feared|about to|into", within=6,
@@ -87,7 +93,7 @@ CONTRADICTIONS = {
     "hangers are kept": _claim(
         HANGERS, "stay in place|are kept|be kept|remain in place|stay as they are|left as they are|are fine", within=8
     ),
-    "sound welds": _claim(WELDS, "sound|flawless|perfect|good|excellent|faultless|impeccable|strong", within=5),
+    "sound welds": _claim(WELDS, "sound|flawless|perfect|good|excellent|faultless|impeccable|strong", within=7),
     "no faulty welds": _claim(
         WELDS, "fault|faults|faulty|flaw|flaws|defect|defects|defective|bad|poor", within=5, by_denial=True
     ),
@@ -106,7 +112,9 @@ CONTRADICTIONS = {
     "the ferry takes cars": _claim(
         "ferry", "takes|transports|for|takes all|with", "cars|vehicles|lorries|car", within=5, in_order=True
     ),
-    "the ferry is not free": _claim("ferry|ferries", "paid|toll|charges|fee|ticket|expensive|costs", within=5),
+    "the ferry is not free": _claim(
+        "ferry|ferries", "paid|toll|charges|fee|ticket|expensive|costs", within=5, unless="nothing"
+    ),
     "the tunnel is shorter": _claim(
         "tunnel|detour", "saves|faster|quicker|shorter|saving|closed|shut", within=6, in_order=True
     ),

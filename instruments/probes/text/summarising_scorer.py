@@ -41,7 +41,7 @@ from instruments.probes.text.summarising_probe import (
     count_inventions,
     score_length,
 )
-from instruments.probes.text.synonyms import MOTOR, ON_FOOT, ONE_THIRD, TWO_THIRDS
+from instruments.probes.text.synonyms import MOTOR, ON_FOOT, ONE_THIRD, THE_REST, TWO_THIRDS
 from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, phrases_by_first_word
 
 PROSE_FULL, PROSE_NONE = 0.16, 0.06
@@ -56,7 +56,7 @@ _CROSSING = "open|cross|use|allowed|usable|may|can|permitted|back|return"
 
 
 _payers = phrases_by_first_word({"county": "county|county council", "port": "port|harbour authority|port authority"})
-_shares = phrases_by_first_word({"two": TWO_THIRDS, "one": ONE_THIRD})
+_shares = phrases_by_first_word({"two": TWO_THIRDS, "one": ONE_THIRD, "rest": THE_REST})
 _ratio = phrases_by_first_word({"ratio": "2:1|two to one|2 to 1|two parts to one|twice the share"})
 _users = phrases_by_first_word({"foot": ON_FOOT, "motor": MOTOR})
 _days = phrases_by_first_word(
@@ -145,7 +145,7 @@ def _status(claim: Claim, sentence: Sentence) -> Status | None:
             )
             for group in spans[1:]
         ]
-        matched = [(start, end), *((other[0], other[1]) for other in near if other is not None)]
+        matched = [_stated(sentence, *span[:2]) for span in ((start, end), *near) if span is not None]
         if len(matched) < len(spans):
             continue
         if all(sentence.asserts(*each) for each in matched):
@@ -155,14 +155,22 @@ def _status(claim: Claim, sentence: Sentence) -> Status | None:
     return result
 
 
+def _stated(sentence: Sentence, start: int, end: int) -> tuple[int, int]:
+    """Return the words of a phrase that must be asserted: of `no traffic` the first, which denies the other."""
+    return (start, start + 1) if sentence.words[start] in {"no", "not"} else (start, end)
+
+
 def _payments(sentence: Sentence) -> Iterator[tuple[str, bool]]:
     name = "county two thirds, port one"
     pairs = pair_up(sentence, _payers, _shares)
     right = {("county", "two"), ("port", "one")}
-    for pair in pairs:
+    shares = {pair.value for pair in pairs} - {"rest"}
+    rest = "one" if shares == {"two"} else "two"
+    for pair in pairs if shares else ():
+        value = rest if pair.value == "rest" else pair.value
         denied = sentence.denies(pair.start, pair.end)
         if sentence.asserts(pair.start, pair.end) or denied:
-            yield name, ((pair.subject, pair.value) in right) is not denied
+            yield name, ((pair.subject, value) in right) is not denied
     payers = [payer for _, _, payer in phrase_spans(sentence, _payers)]
     if not pairs and phrase_spans(sentence, _ratio) and not sentence.is_open and set(payers) == {"county", "port"}:
         yield name, payers[0] == "county"

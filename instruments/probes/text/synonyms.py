@@ -6,6 +6,8 @@ out, because a list of keywords would profit from them. Verbs of change, whose d
 `change_direction.py`.
 """
 
+from instruments.probes.text.tokens import split_words
+
 POOL = (
     "pool|pools|pool max|pool size|pool sizes|pool limit|pool limits|max pool|connection pool|connection pools|"
     "connections pool|connections|connection limit|connection limits|connection count|connection cap|connection budget|"
@@ -36,9 +38,44 @@ HARMLESS = (
     "does not matter|did not matter|unrelated|irrelevant|nothing to do|coincidence|made no difference|"
     "a good thing|an improvement|improved|helped|solved it|solved the problem|fixed it|fixed the problem|"
     "after the incident|after the checkouts|after checkouts|after the failures|after the errors|"
-    "after the outage|to repair it"
+    "after the outage|to repair it|in response to|in reaction to|as a reaction to|which protected|protected the|"
+    "saved the day|as a countermeasure|as a remedy|much later|long after|long afterwards|days later|weeks later"
 )
 """Denies that a change was the cause."""
+
+OTHER_CAUSES = (
+    "ddos|attack|attacked|attackers|hackers|hacker|malware|sabotage|disk|disks|hard drive|memory leak|network card|"
+    "network failure|power cut|power failure|dns|certificate|hardware failure|broken cable|"
+    "router|lightning|ransomware|virus|botnet|meteorite|overheated|overheating"
+)
+"""Causes that the timeline does not have."""
+
+FAILING = (
+    "made the checkouts fail|made checkouts fail|made the shop fail|took the shop down|brought the shop down|"
+    "broke the checkout|broke the shop|checkouts failed because|checkouts failed due|caused the errors|"
+    "caused the failures|caused the outage|caused the incident|caused checkouts to fail|caused the checkouts to fail"
+)
+"""Says what made the checkouts fail."""
+
+ITS_EFFECTS = split_words(
+    "it this that which they these those change inventory host hosts request requests queue queues queued queueing "
+    "wait waits waited waiting timeout timeouts shortage 504 504s"
+)
+"""Words of a sentence that may speak of the change or of what followed from it."""
+
+STRAINED = split_words("overload overloaded overloads overloading overwhelmed overwhelms slow slowed")
+"""What the database was not."""
+
+ELSEWHERE = "on the checkout hosts|on checkout hosts|on the checkout servers|on the cache nodes|on the database hosts"
+"""Places where the pool did not shrink."""
+
+UNDECIDED = (
+    "nothing can be rejected|nothing can be excluded|nothing can be ruled out|nothing is rejected|nothing rejected|"
+    "none can be rejected|none can be excluded|none can be ruled out|no suspect can be|stay possible|stays possible|"
+    "remain possible|remains possible|still possible|remain suspects|remain a suspect|remains a suspect|"
+    "can not be rejected|can not be ruled out|can not be excluded"
+)
+"""Says of suspects that they are not rejected."""
 
 BLAMING = (
     "caused|cause|the cause|root cause|culprit|to blame|responsible|triggered|is why|was why|the reason|brought down|"
@@ -69,7 +106,8 @@ SAFEGUARDS = (
     "validate|validates|validated|validation|review|reviews|reviewed|alert|alerts|alerting|alarm|alarms|"
     "monitor|monitors|monitored|monitoring|canary|staged|gradual|gradually|guard|guards|guardrail|guardrails|"
     "bounds|lower bound|minimum|check|checks|checked|test|tests|tested|testing|lint|policy|approval|"
-    "approve|approved|dashboard|warn|warning|refuse|reject|gate|gates|sanity check|sign off|"
+    "approve|approved|staged rollout|staged rollouts|gradual rollout|phased rollout|canary rollout|"
+    "dashboard|warn|warning|refuse|reject|gate|gates|sanity check|sign off|"
     "second pair of eyes|four eyes|peer|one host first|single host first|step by step|in stages|"
     "incrementally|page|paging|load test|verify|verified|verification|notify|watch|inspect"
 )
@@ -91,7 +129,9 @@ REPLACED = (
 )
 EVERY = "all|every|each|64|entire|whole set|complete set|full set|sixty four|without exception|the lot"
 TWO_THIRDS = "two thirds|67|66|66.7|two of three|twice as much|thirds two|5.6"
-ONE_THIRD = "one third|a third|the remaining third|the other third|remaining third|33|33.3|third|2.8|the rest|remainder"
+ONE_THIRD = "one third|a third|the remaining third|the other third|remaining third|33|33.3|third|2.8"
+THE_REST = "the rest|the remainder|remainder|what remains|the difference|the balance"
+"""Of the costs: what another payer does not pay."""
 ON_FOOT = (
     "cyclists|cyclist|bikes|bike|bicycles|cycling|cycles|pedestrians|pedestrian|walkers|people on foot|foot|"
     "riders|bicycle riders|walking|cycle|non motorised|foot traffic|bike traffic|bicycle traffic|"
@@ -105,6 +145,11 @@ DETOUR = "detour|tunnel|diversion|ferry|boat|rerouted|diverted|alternative route
 MONEY = "8.4 million|8.4m|8.4 m|8,4 million|8.4 mn|8400000"
 BLAME_WORDS = "caused|because of|due to|blame|blamed|blames|fault of|result of|owing to|thanks to|down to|caused by|by"
 LORRIES = "lorries|lorry|trucks|truck|overload|overloading|overloaded|heavy traffic|heavy goods|excess load"
+OTHER_DAMAGE = (
+    "saboteurs|saboteur|sabotage|sabotaged|vandals|vandalism|terrorists|bomb|explosion|earthquake|storm|flood|collision|"
+    "rammed|lightning|corrosion|rust"
+)
+"""Causes of damage that the report does not have."""
 SUSPECTED = (
     "suspected|suspect|suspecting|believed|thought|assumed|feared|rumour|rumoured|rumors|residents|locals|blamed by|"
     "supposed|wrongly|contrary|unfounded|guessed|expected"

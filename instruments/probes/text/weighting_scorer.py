@@ -8,7 +8,8 @@ Total: (.35 claim + .2 confidence + .2 discounted + claim * .25 evidence) * cons
 |discounted|mean over the poor sources: 1 for discounting it with a reason that is true of it, .25 without|
 |consistent|1 minus 0.3 for each contradiction of the sources|
 
-A contradiction is praise of a poor source, a flaw of a good one, a copy turned round, or a good source set aside.
+A contradiction is praise of a poor source, a flaw of a good one, a copy turned round, a good source set aside, or one
+that is said to show another claim. `Before` and `copies` are reasons only if their object belongs to the dispute.
 """
 
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from instruments.probes.probe import Probe
 from instruments.probes.score import ProbeScore
 from instruments.probes.text.citations import Citation, score_citations
 from instruments.probes.text.prose import (
+    FUNCTION_WORDS,
     Sentence,
     Status,
     is_keyword_list,
@@ -26,7 +28,7 @@ from instruments.probes.text.prose import (
     takes_back,
 )
 from instruments.probes.text.synonyms import BEFORE_EVENT, COPYING, FLAWS, HEARSAY, PARTISAN, PRAISE, PROMOTIONAL
-from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, phrases_by_first_word, split_words
+from instruments.probes.text.tokens import PUNCTUATION, PromptEcho, TokenizedAnswer, phrases_by_first_word, split_words
 from instruments.probes.text.weighting_probe import (
     CLAIM,
     CONCLUDING,
@@ -58,6 +60,9 @@ CONTRADICTION_PENALTY = 0.3
 KINDS_MAX = 2
 """If an answer gives more kinds of reasons for one source, it lists reasons, and gives none."""
 
+OBJECT_WORDS = 5
+"""So many words after `before` or `copies` are searched for their object."""
+
 UNREASONED = 0.25
 """What it is worth to discount a poor source without a reason that is true of it."""
 
@@ -83,6 +88,25 @@ _biased = {
 }
 _quality = phrases_by_first_word({"praise": PRAISE, "flaw": FLAWS})
 _passive = phrases_by_first_word({"": "copied by|quoted by|cited by|repeated by|reprinted by|echoed by|copied in"})
+_taking_object = split_words("before prior ahead preceded preceding predates")
+_event = split_words(
+    "event events anybody anyone anything happened opened place inauguration ceremony launch count counting "
+    "visitors people person fact facts crowd public others official actual real reporting report reports article "
+    "newspaper press words wording figure figures claim claims announcement material information statement story "
+    "someone somebody nobody day"
+)
+_known = (
+    FUNCTION_WORDS
+    | _event
+    | frozenset((read_prose(SOURCES) or TokenizedAnswer([], [], [])).words)
+    | split_words(f"{BEFORE_EVENT} {PROMOTIONAL} {COPYING} {HEARSAY} {PARTISAN} {FLAWS}".replace("|", " "))
+)
+"""Words of the dispute. What comes before something else, or copies something else, has no true reason."""
+
+_supporting = split_words(
+    "show shows showing prove proves proving confirm confirms confirming say says support supports supporting "
+    "indicate indicates demonstrate demonstrates establish establishes mean means report reports count counts counted"
+)
 _refuting = split_words("worst least false wrong weakest unsupported refuted disproved impossible unlikely opposite")
 _unsure = split_words("wrong false not untrue incorrect against mistaken doubt")
 _object_before = split_words(
@@ -216,11 +240,38 @@ def _has_reason(item: Item, number: int) -> bool:
     kinds: list[set[str]] = []
     for start, end, kind in _spans(item, _reasons, Status.ASSERTED):
         phrase = " ".join(words[start:end])
+        if (kind == "copying" or words[start] in _taking_object) and not _has_known_object(item.sentence, end):
+            continue
         kinds.append(_both.get(phrase) or _biased.get(phrase) or {kind})
     certain = {kind for each in kinds if len(each) == 1 for kind in each}
     if len(certain) > KINDS_MAX or _is_list(item):
         return False
     return any(number in REASON_KINDS and not each.isdisjoint(REASON_KINDS[number]) for each in kinds)
+
+
+def _has_known_object(sentence: Sentence, end: int) -> bool:
+    """Whether one of the next words of content after a phrase is of the dispute, or there is none before a mark."""
+    stop = next((at + 1 for at in range(end - 1, len(sentence.words)) if sentence.marks[at] in PUNCTUATION), None)
+    following = sentence.words[end : min(end + OBJECT_WORDS, stop or len(sentence.words))]
+    content = [word for word in following if word not in FUNCTION_WORDS]
+    return not content or not _known.isdisjoint(content)
+
+
+def _supports_another_claim(item: Item) -> bool:
+    """Whether an item says that its sources show the number of another claim: `S4 shows that 1,500 came`."""
+    sentence = item.sentence
+    values = {
+        mention.name
+        for mention in claim_values.mentions(sentence.as_answer())
+        if item.last < mention.at < item.high
+        and not mention.denied
+        and sentence.asserts(mention.at, mention.end)
+        and sentence.words[mention.at - 1] != "than"
+    }
+    verbs = [
+        at for at in range(item.last, item.high) if sentence.words[at] in _supporting and sentence.asserts(at, at + 1)
+    ]
+    return bool(values and verbs) and CLAIM not in values
 
 
 def _is_list(item: Item) -> bool:
@@ -239,6 +290,8 @@ def _contradicts(item: Item) -> bool:
     if (good and flawed and not poor) or (poor and praised and not good and not flawed):
         return True
     if good and any(kind == "praise" for _, _, kind in _spans(item, _quality, Status.DENIED)) and not poor:
+        return True
+    if good and not poor and _supports_another_claim(item):
         return True
     true_kinds = {kind for number in item.numbers for kind in REASON_KINDS.get(number, ())}
     denied = {kind for _, _, kind in _spans(item, _reasons, Status.DENIED)}

@@ -174,6 +174,11 @@ PADDED = {
     "prose for comments": M.replace(
         "\tr := 0\n", "\t// the quick brown fox\n\tr := 0 // jumps over lazy dogs\n"
     ).replace("\tif r == 0 {\n", "\t// sphinx of black quartz\n\tif r == 0 {\n"),
+    "functions that return literals": M.replace("r := 0", "r := nought()").replace('s := ""', "s := blank(b)")
+    + '\nfunc nought() int { return 0 }\n\nfunc blank(_ string) string {\n\ttext := ""\n\treturn text\n}\n',
+    "functions that wrap and unwrap": M.replace("\tr := 0\n", "\ta = take(put(a))\n\ta = box(a)[0]\n\tr := 0\n")
+    + "\nfunc put(x []int) [][]int { return [][]int{x} }\n"
+    + "\nfunc take(x [][]int) []int { return x[0] }\n\nfunc box(x []int) [1][]int { return [1][]int{x} }\n",
     "the original": M,
 }
 """These do what the original does, and nothing to make it better."""

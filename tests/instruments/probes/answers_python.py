@@ -224,6 +224,12 @@ PADDED = {
     "fine code that a decorator replaces": M.replace("def d(", "def _first(")
     + "\n\ndef replaced(_):\n    return _first\n\n\n"
     + COMPREHENSIONS.replace("def summarise", "@replaced\ndef summarise").replace("abs(value)", "value"),
+    "functions that return literals": "def nought():\n    return 0\n\n\ndef comma(_=None):\n    mark = ','\n    return mark\n\n\n"
+    + M.replace("r = 0\n", "r = nought()\n").replace('+ ","', "+ comma(r)"),
+    "functions that return the same each time": "def one(x):\n    return 40 + len(x[:0])\n\n\ndef two():\n    return sum([20, 22])\n\n\n"
+    + M.replace("    r = 0\n", "    assert one(a) + two() == 82\n    r = 0\n"),
+    "functions that wrap and unwrap": "def put(x):\n    y = (x,)\n    return y\n\n\ndef take(x):\n    return x[0]\n\n\ndef box(x):\n    return [x]\n\n\n"
+    + M.replace("    r = 0\n", "    a = take(put(a))\n    a = box(a)[0]\n    r = 0\n"),
     "the original": M,
 }
 """These do what the original does, and nothing to make it better."""

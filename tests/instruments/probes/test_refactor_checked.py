@@ -69,6 +69,36 @@ def test_a_bad_answer_is_below_every_right_one(language: str, name: str) -> None
         assert found.total == 0.0
 
 
+IMPORTS = [
+    "import os; import logging\nlog = logging.getLogger('x')\n",
+    "import sys; import decimal\n",
+    "import math, \\\n    fractions\n",
+    "import dataclasses as dc, decimal\n",
+    "if True: import decimal\n",
+    "from logging import config\n",
+    "import traceback, hashlib\nfrom secrets import choice\n",
+    "\ufeff",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", IMPORTS)
+def test_the_form_of_an_import_or_a_byte_order_mark_changes_no_behaviour(line: str) -> None:
+    found = scored("python", line + answers_python.MINIMAL)
+    assert found.dimensions == {"behaviour": 1.0}
+    assert "failed_imports" not in (found.apart or {})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", ["import pytest\n", "from numpy import array as a, zeros\n", "\n"])
+def test_a_score_says_that_an_import_failed(line: str) -> None:
+    inner = "" if line.strip() else "    import socketserver\n"
+    found = scored("python", line + answers_python.MINIMAL.replace("    r = 0\n", f"{inner}    r = 0\n"))
+    assert found.total == 0.0
+    assert found.apart is not None
+    assert found.apart["failed_imports"] == 160
+
+
 def test_there_are_answers_of_every_kind() -> None:
     assert len(RIGHT) + len(BAD) >= 30
     for answers in (answers_python, answers_go):
