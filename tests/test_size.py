@@ -23,8 +23,8 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 131_290,
-    "lines of api": 67_395,
+    "lines": 132_270,
+    "lines of api": 67_660,
     "routes": 83,
     "verbs": 102,
     "options": 530,

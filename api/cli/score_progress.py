@@ -45,7 +45,9 @@ class ProgressReporter:
             return
         score = graded.score
         result = f"{points(score.total_score)} {'passed' if score.passed else 'failed'}"
-        if score.state != "scored":
+        if graded.superseded:
+            result = "not recorded, another process was first"
+        elif score.state != "scored":
             result = one_line(f"{score.failure}: {score.detail}")
         attempt = f"#{score.attempt}" if score.retry is None else f"#{score.attempt}, retry {score.retry}"
         self._print_line(f"[{done}/{total}] {score.scenario_id} {attempt}: {result} ({seconds(score.elapsed_ns)})")

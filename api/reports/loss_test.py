@@ -56,6 +56,8 @@ def run_loss_test(contrast: RunComparison, alpha: float, level: float, drop: Dro
     if not contrast.passes:
         return None
     strata = strata_of(contrast.passes)
+    if drop.scenarios is not None:
+        drop = drop._replace(scenarios=min(drop.scenarios, len(contrast.passes)))
     power, needed = _power(_named(contrast.passes), drop, level)
     sizes = zip(strata.attempts_before.tolist(), strata.attempts_now.tolist(), strict=True)
     return GateTest(

@@ -236,7 +236,7 @@ def _add_failing(comment: SizedMarkdown, results: Iterable[ScenarioResult]) -> N
         missed = [finding for row in result.rows if row.passed is False for finding in failed_patterns(row)]
         if missed:
             distinct = list({(finding.expectation, finding.pattern): finding for finding in missed}.values())
-            title = f"{_title(result)}: {points(result.mean)} points, {result.passed} of {result.attempts} passed"
+            title = f"{_title(result)}: {points(result.mean)} points, {result.passed} of {result.measured} passed"
             comment.add(folded(title, _list_findings(distinct, _describe_missed)), "breakdown")
 
 
@@ -246,7 +246,7 @@ def _add_scenarios(comment: SizedMarkdown, report: EvaluationReport) -> None:
 
     def row(result: ScenarioResult) -> str:
         change = moved.get(result.scenario_id)
-        passes = f"{result.passed} of {result.attempts}"
+        passes = f"{result.passed} of {result.measured}"
         cells = [result.verdict, points(result.mean), passes]
         if report.contrast is not None:
             cells.append(DASH if change is None else points(change.difference, "+"))

@@ -6,7 +6,7 @@ right if its verdict is the label. Label and reviews are appended in one batch: 
 
 from msgspec import structs
 
-from api.principal import Principal
+from api.principal import Forbidden, Principal
 from api.service.answer_label import LabelToRecord, RecordedLabel
 from api.service.decision_writer import act_as
 from api.service.id_prefix import resolve_id
@@ -17,6 +17,7 @@ from events.envelope import EventFacts
 from events.evaluation import EvalScored
 from events.judge import EvalLabelled
 from events.registry import VOCABULARY
+from instruments.evals.judging.judge import AGENT_PREFIX
 from instruments.evals.judging.label_ids import label_id_of
 from ledger.errors import InvalidQuery, NotFound
 from projections.evaluation.evaluation_index import EvaluationIndex
@@ -38,11 +39,17 @@ async def label_answer(
     A decision whose latest review says the same already is not reviewed again. With `prefix`, the run may be named by a
     unique beginning of its id. The same label with the same `event_id` is a retry.
     Errors: NotFound, for an unknown run, scenario or attempt; InvalidQuery, for an unknown criterion; Forbidden and
-    ForeignStream, if the caller may not review or replace the review of another; and those of `LedgerService.record`.
+    ForeignStream, if the caller is a judge, or may not review or replace the review of another; and those of
+    `LedgerService.record`.
     Nothing was written.
     """
     caller.require("read")
     agent = act_as(caller, source)
+    if agent.agent.startswith(AGENT_PREFIX):
+        raise Forbidden(
+            f"{agent.agent} is a judge: judges are checked against labels, and give none.",
+            "Label as a person: with that person's token, or --by NAME.",
+        )
     evaluations, position = await ledger.at(EvaluationIndex, also=(JudgeIndex,))
     run_id = resolve_id(evaluations, label.run_id, "evaluation", prefix=prefix)
     judging = await ledger.beside(JudgeIndex)

@@ -19,7 +19,7 @@ EX_TEMPFAIL = 75
 """The exit code of a failure that may be gone later. Source: sysexits.h."""
 
 RETRY_AFTER_S_READ_MAX = 1e9
-"""Longer waits state nothing."""
+"""Longer waits count as this one."""
 
 ErrorKind = Literal["rate_limit", "unavailable"]
 
@@ -93,4 +93,4 @@ def parse_pause(detail: str | None) -> StatedPause | None:
 def _seconds(value: object) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    return float(value) if 0 <= value <= RETRY_AFTER_S_READ_MAX else None
+    return float(min(value, RETRY_AFTER_S_READ_MAX)) if value >= 0 else None

@@ -60,10 +60,10 @@ class EndpointRate(msgspec.Struct, frozen=True):
         found = _rate.fullmatch(rate.strip())
         if found is None or float(found[1]) <= 0:
             raise InvalidQuery("rate_limit", f"{text!r} is not N/s, N/m or N/h with a number above 0.", _EXAMPLE)
-        endpoint = endpoint_name(host) if equals else AGENT
-        if endpoint is None:
-            raise InvalidQuery("rate_limit", f"{text!r} names no host.", _EXAMPLE)
-        return cls(endpoint, _PERIODS_S[found[2]] / float(found[1]))
+        endpoint = host.strip().lower()
+        if equals and _host.fullmatch(endpoint) is None:
+            raise InvalidQuery("rate_limit", f"{text!r} names no host, with a port or without, before '='.", _EXAMPLE)
+        return cls(endpoint if equals else AGENT, _PERIODS_S[found[2]] / float(found[1]))
 
 
 def endpoint_name(text: str) -> str | None:
@@ -153,10 +153,13 @@ class EndpointLimits:
 
 
 def describe_seconds(seconds: float) -> str:
-    """Write a time to wait for people: `30 s`, `45 min`, `2 h`."""
-    if seconds >= 2 * 3_600:
-        return f"{seconds / 3_600:.3g} h"
-    return f"{seconds / 60:.3g} min" if seconds >= 600 else f"{seconds:.6g} s"
+    """Write a time to wait for people: `30 s`, `45 min`, `2 h 1 s`; from 10 minutes on in whole seconds."""
+    if seconds < 600:
+        return f"{seconds:.6g} s"
+    minutes, left_s = divmod(math.ceil(seconds), 60)
+    hours, minutes = divmod(minutes, 60) if minutes >= 120 else (0, minutes)
+    parts = {"h": hours, "min": minutes, "s": left_s}
+    return " ".join(f"{number:,} {unit}" for unit, number in parts.items() if number)
 
 
 def stated_wait_s(status: int, headers: Mapping[str, str]) -> float | None:

@@ -126,7 +126,7 @@ class OpenAIRouter:
     def _answer(self, reply: _Reply) -> RouterAnswer:
         if reply.status != 200:
             message = shorten(self._secrets.hide(error_message(reply.body)))
-            retry_note = f" (it asks to wait {reply.wait_s:g} s)" if reply.wait_s is not None else ""
+            retry_note = f" (it asks to wait {reply.wait_s:.13g} s)" if reply.wait_s is not None else ""
             detail = f"answered {reply.status}{retry_note}{f': {message}' if message else ''}"
             failure = build_failure(detail, reply.elapsed_ns, status=reply.status)
             return structs.replace(failure, transient=reply.status in OUTAGE_STATUSES)

@@ -18,9 +18,10 @@ from projections.stats.intervals import weighted_mean_interval, wilson_interval
 from projections.stats.pass_at_k import all_pass, any_passes
 from tallystick.shapes.parts import Interval
 
-_OUTCOMES_COUNT = 4
-FAILED, PASSED, ERROR, SKIPPED = range(_OUTCOMES_COUNT)
-"""Numbers of the outcomes of an attempt: scored but not passed, passed, error, skipped."""
+_OUTCOMES_COUNT = 5
+FAILED, PASSED, ERROR, SKIPPED, UNMEASURED = range(_OUTCOMES_COUNT)
+"""Numbers of the outcomes of an attempt: scored but not passed, passed, error of the agent, skipped, and error of what
+scores, which says nothing of the agent."""
 
 POINTS_MAX = 100.0
 
@@ -41,14 +42,16 @@ class ScenarioLabels(NamedTuple):
 class ScoreTally(NamedTuple):
     """Counts and means by scenario.
 
-    `attempts` counts attempts that were scored or ended in an error; `passed` and `errors` are among them, `skipped`
-    are not. `mean` is the mean points of `attempts`, `mean_scored` of the scored ones; NaN without any.
+    `attempts` counts attempts that were scored or ended in an error of the agent; `passed` and `errors` are among them,
+    `skipped` and `unmeasured` are not. `mean` is the mean points of `attempts`, `mean_scored` of the scored ones; NaN
+    without any.
     """
 
     attempts: Ints
     passed: Ints
     errors: Ints
     skipped: Ints
+    unmeasured: Ints
     mean: Floats
     mean_scored: Floats
 
@@ -63,7 +66,8 @@ def tally_scores(scenario: npt.NDArray[Any], outcome: npt.NDArray[Any], points: 
     scored_attempts = attempts - counts[:, ERROR]
     with np.errstate(invalid="ignore", divide="ignore"):
         mean, mean_scored = sums / attempts, sums / scored_attempts
-    return ScoreTally(attempts, counts[:, PASSED], counts[:, ERROR], counts[:, SKIPPED], mean, mean_scored)
+    passed, errors, skipped, unmeasured = (counts[:, each] for each in (PASSED, ERROR, SKIPPED, UNMEASURED))
+    return ScoreTally(attempts, passed, errors, skipped, unmeasured, mean, mean_scored)
 
 
 def scenario_weights(scenario: npt.NDArray[Any], stated: Floats, size: int) -> Floats:
@@ -78,22 +82,23 @@ def pool_scores(scores: ScoreTally, weights: Floats) -> dict[str, Any]:
     attempted = scores.attempts > 0
     all_passed = scores.passed == scores.attempts
     all_errors = scores.errors == scores.attempts
-    passed, errors = int(scores.passed.sum()), int(scores.errors.sum())
+    passed, errors, unmeasured = (int(each.sum()) for each in (scores.passed, scores.errors, scores.unmeasured))
     scored = int(scores.attempts.sum()) - errors
     mean, interval = _mean(scores.mean, weights)
     rates = scores.passed[attempted] / scores.attempts[attempted]
     rate = fsum(rates) / len(rates) if len(rates) else None
     return {
-        "scenarios": int((attempted | (scores.skipped > 0)).sum()),
+        "scenarios": int((attempted | (scores.skipped > 0) | (scores.unmeasured > 0)).sum()),
         "scored": scored,
         "passed": passed,
         "failed": scored - passed,
-        "errors": errors,
+        "errors": errors + unmeasured,
+        "unmeasured": unmeasured,
         "skipped": int(scores.skipped.sum()),
         "stable": int((attempted & all_passed).sum()),
         "flaky": int((attempted & ~all_passed & (scores.passed > 0)).sum()),
         "failing": int((attempted & (scores.passed == 0) & ~all_errors).sum()),
-        "broken": int((attempted & all_errors).sum()),
+        "broken": int(((attempted | (scores.unmeasured > 0)) & all_errors).sum()),
         "mean": mean,
         "mean_interval": interval,
         "mean_scored": _mean(scores.mean_scored, weights)[0],
@@ -137,10 +142,10 @@ def _whole(successes: float) -> float:
     return nearest if abs(successes - nearest) < _TOLERANCE else successes
 
 
-def scenario_verdict(attempts: int, passed: int, errors: int) -> Verdict:
-    """Return the verdict on a scenario."""
+def scenario_verdict(attempts: int, passed: int, errors: int, unmeasured: int) -> Verdict:
+    """Return the verdict on a scenario, given the counts of a `ScoreTally`."""
     if not attempts:
-        return "skipped"
+        return "error" if unmeasured else "skipped"
     if passed:
         return "stable" if passed == attempts else "flaky"
     return "error" if errors == attempts else "failing"
@@ -152,8 +157,10 @@ def scenario_results(
     """Return the result of each attempted or skipped scenario, sorted by id, without its scores."""
     results: list[ScenarioResult] = []
     columns = (column.tolist() for column in (*scores, weights))
-    for scenario_id, attempts, passed, errors, skipped, mean, scored, weight in zip(scenarios, *columns, strict=True):
-        if attempts or skipped:
+    for scenario_id, attempts, passed, errors, skipped, unmeasured, mean, scored, weight in zip(
+        scenarios, *columns, strict=True
+    ):
+        if attempts or skipped or unmeasured:
             labels = labels_by_id.get(scenario_id, ScenarioLabels())
             results.append(
                 ScenarioResult(
@@ -161,11 +168,12 @@ def scenario_results(
                     name=labels.name,
                     family=labels.family,
                     failure_type=labels.failure_type,
-                    verdict=scenario_verdict(attempts, passed, errors),
+                    verdict=scenario_verdict(attempts, passed, errors, unmeasured),
                     weight=weight,
-                    attempts=attempts,
+                    attempts=attempts + unmeasured,
                     passed=passed,
-                    errors=errors,
+                    errors=errors + unmeasured,
+                    unmeasured=unmeasured,
                     skipped=skipped,
                     pass_rate=passed / attempts if attempts else None,
                     pass_interval=wilson_interval(passed, attempts) if attempts else None,

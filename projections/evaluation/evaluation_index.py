@@ -143,7 +143,7 @@ class EvaluationIndex(Projection):
     """An index of evaluations, in the order in which they began in the log, and of every score."""
 
     name: ClassVar[str] = "evaluations"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     reads: ClassVar[tuple[type[Payload], ...]] = (
         EvalScored, EvalStarted, EvalFinished, EvalReopened, EvalScenarioCaptured, EvalScenarioRevised,
     )  # fmt: skip
@@ -319,6 +319,11 @@ class EvaluationIndex(Projection):
             if fits and row in self._ends and started.baseline is None:
                 return names[row]
         return None
+
+    def runs_before(self, run_id: str) -> list[int]:
+        """Return the row numbers of the evaluations that began before one."""
+        own = self._age(self._index[run_id])
+        return [row for row in range(len(self._started)) if self._age(row) < own]
 
     def _age(self, row: int) -> tuple[int, int]:
         return self._start_us[row], row

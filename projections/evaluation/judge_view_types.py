@@ -111,7 +111,10 @@ class SubjectBias(_View, frozen=True, kw_only=True):
 
 
 class JudgeReport(_View, frozen=True, kw_only=True):
-    """One judge: an agent with its model, prompt and version of the scorer. `errors` are answers without a verdict."""
+    """One judge: an agent with its model, prompt and version of the scorer.
+
+    `errors` counts the tries without a usable verdict, also those that were retried.
+    """
 
     agent: str
     model: str

@@ -23,6 +23,7 @@ import numpy as np
 from events.evaluation import PatternFinding
 from projections.evaluation.aggregation import mean_difference
 from projections.evaluation.scenario_passes import Attempts, count_passes
+from projections.evaluation.score_context import FAILURES_OF_SCORING
 from projections.evaluation.view_types import (
     Evaluation,
     EvaluationSummary,
@@ -38,9 +39,6 @@ _TOLERANCE = 1e-9
 """Points that differ by less are treated as equal."""
 
 Pair = tuple[ScoreRow, ScoreRow]
-
-UNMEASURED = ("embeddings", "judge", "component")
-"""The failures of what scores, and not of what was scored."""
 
 _Matched = dict[tuple[str, str], PatternFinding]
 """The findings of an attempt that matched, by expectation and pattern."""
@@ -141,12 +139,12 @@ def _pairs(was: ScenarioResult, now: ScenarioResult) -> list[Pair]:
 
 
 def _is_measured(row: ScoreRow) -> bool:
-    return row.state != "skipped" and row.failure not in UNMEASURED
+    return row.state != "skipped" and row.failure not in FAILURES_OF_SCORING
 
 
 def _unpaired_reason(was: ScenarioResult, now: ScenarioResult) -> str:
     """Return why no attempts of a scenario can be paired."""
-    failed = sorted({str(row.failure) for row in (*was.rows, *now.rows) if row.failure in UNMEASURED})
+    failed = sorted({str(row.failure) for row in (*was.rows, *now.rows) if row.failure in FAILURES_OF_SCORING})
     return f"not measured: {', '.join(failed)}" if failed else "no attempt of the same number"
 
 

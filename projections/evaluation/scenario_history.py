@@ -29,16 +29,21 @@ VERSIONS_MAX = 100
 
 
 class AttemptCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The results of attempts at one scenario; the fields are those of `ScenarioResult`."""
+    """The results of attempts at one scenario; the fields and `measured` are those of `ScenarioResult`."""
 
     attempts: int
     passed: int
     errors: int
     skipped: int
+    unmeasured: int = 0
     pass_rate: float | None = None
     pass_interval: Interval | None = None
     mean: float | None = None
     mean_scored: float | None = None
+
+    @property
+    def measured(self) -> int:
+        return self.attempts - self.unmeasured
 
 
 class ScenarioRun(AttemptCounts, frozen=True, kw_only=True, omit_defaults=True):

@@ -7,10 +7,13 @@ from events.envelope import ANONYMOUS
 from events.evaluation import Baseline, EvalScored, EvalStarted
 from events.model_names import join_names
 from ledger.clock import moment_of
-from projections.evaluation.aggregation import ERROR, FAILED, PASSED, SKIPPED
+from projections.evaluation.aggregation import ERROR, FAILED, PASSED, SKIPPED, UNMEASURED
 
 _OF_START = ("suite", "baseline", "answers", "suite_digest", "selection", "meta")
 """What a summary of a run states as its start does."""
+
+FAILURES_OF_SCORING = ("embeddings", "judge", "component")
+"""The failures of what scores, and not of what was scored."""
 
 _outcome = {"error": ERROR, "skipped": SKIPPED}
 
@@ -80,6 +83,8 @@ def _stated(
 
 def score_outcome(data: EvalScored) -> int:
     """Return the number of the outcome of an attempt."""
+    if data.failure in FAILURES_OF_SCORING:
+        return UNMEASURED
     if data.state != "scored":
         return _outcome[data.state]
     return PASSED if data.passed else FAILED

@@ -92,8 +92,9 @@ class StatedConfidence(_View, frozen=True, kw_only=True):
 class ScenarioResult(_View, frozen=True, kw_only=True):
     """The results of the attempts at one scenario. `rows` and `usage` are present only in the view of one run.
 
-    `attempts` counts attempts that were scored or ended in an error, `skipped` the others. `pass_rate` is the share of
-    `attempts` that passed, with Wilson's interval. `mean` is their mean points, `mean_scored` that of scored ones.
+    `attempts` counts attempts that were scored or ended in an error, `skipped` the others. `unmeasured` counts the
+    errors of what scores: they say nothing of the agent, and are in no figure. `pass_rate` is the share of the other
+    attempts that passed, with Wilson's interval. `mean` is their mean points, `mean_scored` that of scored ones.
     """
 
     scenario_id: str
@@ -112,6 +113,12 @@ class ScenarioResult(_View, frozen=True, kw_only=True):
     mean_scored: float | None = None
     rows: tuple[ScoreRow, ...] = ()
     usage: UsageFigures | None = None
+    unmeasured: int = 0
+
+    @property
+    def measured(self) -> int:
+        """Return the number of attempts that the figures are of."""
+        return self.attempts - self.unmeasured
 
 
 class PassOfK(_View, frozen=True, kw_only=True):
@@ -126,12 +133,13 @@ class PooledScores(_View, frozen=True, kw_only=True):
     """The results of attempts at several scenarios: counts, and statistics over scenarios.
 
     `scored`, `passed`, `failed`, `errors` and `skipped` count attempts; `stable`, `flaky`, `failing` and `broken` (only
-    errors) count scenarios. `mean` is the weighted mean of the scenarios' means, with Student's interval over
-    scenarios; `mean_scored` leaves errors out. `pass_rate` is the unweighted mean of the scenarios' pass rates. Its
-    interval is Wilson's with the number of scenarios as the number of trials, because attempts at the same scenario are
-    not independent. `pass_of` has pass^k and pass@k for each k from 2 to 10 that every attempted scenario has attempts
-    for, an error being an attempt that did not pass. `usage` is what the answers used, over all tries of these
-    attempts; absent if no answer states anything.
+    errors) count scenarios. `unmeasured` counts the errors of what scores, a judge for instance: they say nothing of
+    the agent, and are in no figure. `mean` is the weighted mean of the scenarios' means, with Student's interval over
+    scenarios, and the agent's errors as 0; `mean_scored` leaves all errors out. `pass_rate` is the unweighted mean of
+    the scenarios' pass rates. Its interval is Wilson's with the number of scenarios as the number of trials, because
+    attempts at the same scenario are not independent. `pass_of` has pass^k and pass@k for each k from 2 to 10 that
+    every attempted scenario has attempts for, an error of the agent being an attempt that did not pass. `usage` is what
+    the answers used, over all tries of these attempts; absent if no answer states anything.
     """
 
     scenarios: int
@@ -151,6 +159,7 @@ class PooledScores(_View, frozen=True, kw_only=True):
     pass_interval: Interval | None = None
     pass_of: tuple[PassOfK, ...] = ()
     usage: UsageFigures | None = None
+    unmeasured: int = 0
 
 
 class EvaluationSummary(PooledScores, frozen=True, kw_only=True):

@@ -44,7 +44,7 @@ RULES = (
     # Metaphors
     _rule(r"\bhouses?\b", "the project, the ledger service"),
     _rule(r"\b(?:in|out)?doors?\b", "interface, HTTP, route"),
-    _rule(r"\b(?:clerks?|custody|sittings?|herrings?|errands?)\b", "the field's word, see the glossary"),
+    _rule(r"\b(?:clerks?|custody|sittings?|(?<!\bred )herrings?|errands?)\b", "the field's word, see the glossary"),
     _rule(r"\b(?:sinks?|pumps?)\b", "event store, pipeline"),
     _rule(r"\bmerits\b", "statistics"),
     _rule(r"\bbearings?\b", "support, evidence"),

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from api.importers.results.importer import ResultsOptions, read_file
 from tests.api.cli.command import done
 
 Json = dict[str, Any]
@@ -19,6 +20,12 @@ def not_kept(answer: Json) -> dict[str, int]:
     """What was not kept of the only file."""
     (file,) = answer["files"]
     return {each["what"]: each["count"] for each in file["not_kept"]}
+
+
+def left_out(path: Path) -> dict[str, int]:
+    """What is not kept of a file, without importing it."""
+    file, _ = read_file(str(path), ResultsOptions())
+    return {each.what: each.count for each in file.not_kept}
 
 
 def shown(ledger: Path, run_id: str) -> Json:

@@ -21,7 +21,7 @@ def label(
     scenario: Annotated[str | None, typer.Argument(metavar="SCENARIO", help="The scenario's id.")] = None,
     *,
     passed: Annotated[
-        bool | None, typer.Option("--pass/--fail", help="Whether the answer meets the criterion, or passes.")
+        list[bool] | None, typer.Option("--pass/--fail", help="Whether the answer meets the criterion, or passes.")
     ] = None,
     attempt: Annotated[int, typer.Option(help="The number of the attempt.", metavar="N")] = 1,
     criterion: Annotated[
@@ -50,14 +50,15 @@ def label(
     if run_id is None or scenario is None:
         missing = "run" if run_id is None else "scenario"
         raise InvalidQuery(missing, f"Missing argument '{missing.upper()}'.", "List answers: tallystick eval labels.")
-    if passed is None:
-        raise InvalidQuery("pass", "Missing option '--pass' or '--fail'.", "Say whether the answer is right.")
+    if len(stated := set(passed or ())) != 1:
+        detail = "Both '--pass' and '--fail' are given." if stated else "Missing option '--pass' or '--fail'."
+        raise InvalidQuery("pass", detail, "Say whether the answer is right, by one of them.")
     fields = {
         "run_id": run_id,
         "scenario_id": scenario,
         "attempt": attempt,
         "criterion": criterion,
-        "passed": passed,
+        "passed": stated.pop(),
         "note": note,
     }
     recorded = asyncio.run(_label(target, fields, event_id, source_of_agent(target, "by", by)))

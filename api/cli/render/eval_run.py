@@ -91,14 +91,19 @@ def summary_lines(evaluation: Evaluation) -> Iterator[str]:
         words.append(f"{unscored:,} not scored yet")
     duration = f"; {seconds(evaluation.elapsed_ns)}" if evaluation.elapsed_ns is not None else ""
     yield f"{pluralize(evaluation.scenarios, 'scenario')}: {', '.join(words)}{duration}."
+    if evaluation.reason is not None:
+        yield one_line(f"Ended early: {evaluation.reason}.")
     if (retried := retried_line(evaluation.retried_errors)) is not None:
         yield retried
+    if evaluation.unmeasured:
+        errors = pluralize(evaluation.unmeasured, "error")
+        yield f"{errors} of what scores, which no figure counts: --retry-errors scores these answers again."
     if evaluation.mean is not None:
-        errors = (
-            f" Errors count 0; without them the mean is {points(evaluation.mean_scored)}." if evaluation.errors else ""
-        )
+        errors = ""
         if evaluation.mean_scored is None:
-            errors = " Nothing could be scored; errors count 0."
+            errors = " Nothing could be scored; the agent's errors count 0."
+        elif evaluation.errors > evaluation.unmeasured:
+            errors = f" The agent's errors count 0; without them the mean is {points(evaluation.mean_scored)}."
         yield (
             f"Mean {points(evaluation.mean)} of 100{bracketed(point_interval(evaluation.mean_interval))}, "
             f"pass rate {rate(evaluation.pass_rate)}{bracketed(rate_interval(evaluation.pass_interval))}.{errors}"
@@ -113,7 +118,7 @@ def _points(result: ScenarioResult) -> float:
 
 def _verdict(result: ScenarioResult) -> str:
     word = WORDS[result.verdict]
-    return word if result.attempts < 2 else f"{word} {result.passed}/{result.attempts}"
+    return word if result.attempts < 2 else f"{word} {result.passed}/{result.measured}"
 
 
 def _figures(result: ScenarioResult) -> list[str]:

@@ -145,7 +145,7 @@ def _print_scenarios(console: Console, results: Sequence[ScenarioResult]) -> Non
             result.scenario_id,
             Text(result.verdict, STYLES[result.verdict]),
             points(result.mean),
-            f"{result.passed} of {result.attempts}",
+            f"{result.passed} of {result.measured}",
             *(points(mean_component(result, name)) for name in COMPONENTS),
         )
     console.print(table)

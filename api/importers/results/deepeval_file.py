@@ -63,6 +63,7 @@ class TestCase(_Part, frozen=True):
     input_token_count: Any = None
     output_token_count: Any = None
     completion_time: Any = None
+    run_duration: Any = None
     tags: Any = None
     images_mapping: Any = None
     metrics_data: list[MetricData] | None = None
@@ -101,15 +102,20 @@ class TestRun(_Part, frozen=True):
     dataset_alias: str | None = None
     dataset_version: str | None = None
     trace_metrics_scores: Any = None
+    run_duration: Any = None
 
 
 _run: LenientDecoder[TestRun] = LenientDecoder(TestRun)
 _any: LenientDecoder[Any] = LenientDecoder(Any)
 
 
+MEMBERS = frozenset({"testCases", "metricsScores"})
+"""Members of the object by which its JSON is recognised."""
+
+
 def recognizes(source: SourceFile) -> bool:
     """Tell whether a file is a test run."""
-    return LATEST in source.members or {"testCases", "metricsScores"} <= source.members.keys()
+    return LATEST in source.members or source.members.keys() >= MEMBERS
 
 
 def decode_file(source: SourceFile) -> tuple[TestRun, Any]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from api.importers.results.deepeval_file import (
+    MEMBERS,
     RUN_AGAIN,
     MetricData,
     MetricScores,
@@ -28,7 +29,6 @@ from api.importers.results.imported_run import (
     checked_component,
     content_digest,
     mean_over_scenarios,
-    nanoseconds,
     points_of,
 )
 from api.importers.results.lenient_json import number
@@ -61,11 +61,12 @@ class _Scorer(NamedTuple):
 
 
 class _Attempt(NamedTuple):
-    """A test case with the name of its scenario and the number of the attempt."""
+    """A test case with the name of its scenario, the number of the attempt, and what the answer used."""
 
     sample: str
     attempt: int
     case: TestCase
+    usage: dict[str, Any]
 
 
 def read(source: SourceFile) -> ImportedFile:
@@ -73,7 +74,7 @@ def read(source: SourceFile) -> ImportedFile:
     content, whole = decode_file(source)
     file = source.result("deepeval", PROGRAM)
     cases = [*content.test_cases, *content.conversational_test_cases]
-    attempts = _attempts(cases)
+    attempts = _attempts(file, cases)
     scorers: dict[_Scorer, list[tuple[_Attempt, MetricData]]] = defaultdict(list)
     for attempt in attempts:
         for metric in _metrics(file, attempt.case):
@@ -110,7 +111,17 @@ def _expectation(case: TestCase) -> tuple[Any, ...]:
     return case.expected_output, case.expected_tools, case.expected_outcome
 
 
-def _attempts(cases: Sequence[TestCase]) -> list[_Attempt]:
+def _usage(file: ImportedFile, case: TestCase) -> dict[str, Any]:
+    """Return what the answer used, as the fields of a score; count what no event can state."""
+    return {
+        "input_tokens": file.tokens(case.input_token_count),
+        "output_tokens": file.tokens(case.output_token_count),
+        "cost_usd": file.cost(number(case.token_cost)),
+        "elapsed_ns": file.elapsed_ns(case.completion_time, "times of answers (completionTime)"),
+    }
+
+
+def _attempts(file: ImportedFile, cases: Sequence[TestCase]) -> list[_Attempt]:
     """Give each test case its scenario and the number of its attempt."""
     contents = [_content(case) for case in cases]
     names = _names_without_repeats(cases, contents)
@@ -122,7 +133,7 @@ def _attempts(cases: Sequence[TestCase]) -> list[_Attempt]:
     for name, content, case in zip(names, contents, cases, strict=True):
         sample = name if len(different[name]) == 1 else f"{name} {content[:8]}"
         tried[sample] += 1
-        attempts.append(_Attempt(sample or "test", tried[sample], case))
+        attempts.append(_Attempt(sample or "test", tried[sample], case, _usage(file, case)))
     return attempts
 
 
@@ -230,7 +241,10 @@ def _score(file: ImportedFile, tried: _Attempt, metric: MetricData, *, lower_is_
     elif points is None and is_scored:
         detail = f"the score {score:g} is not in 0..1"
         file.leave_out("scores that are not in 0..1, and whether these passed", 1, detail)
-    elif points is None:
+    elif score is not None:
+        detail = "the metric does not state whether it passed" if points is None else None
+        file.leave_out("scores of metrics that do not state whether they passed", int(points is None), f"{score:g}")
+    else:
         detail = "the metric gave no score"
     expected = case.expected_output or case.expected_outcome or metric.name
     return ImportedScore(
@@ -256,10 +270,7 @@ def _score(file: ImportedFile, tried: _Attempt, metric: MetricData, *, lower_is_
                 note=file.shorten((metric.reason or "").strip(), "reasons of metrics"),
             ),
         ),
-        input_tokens=count_of(case.input_token_count),
-        output_tokens=count_of(case.output_token_count),
-        cost_usd=file.cost(number(case.token_cost)),
-        elapsed_ns=nanoseconds(number(case.completion_time)),
+        **tried.usage,
         fixture_digest=_content(case),
         expectation_digest=content_digest(*_expectation(case)),
     )
@@ -277,12 +288,14 @@ def _count_rest(file: ImportedFile, content: TestRun, cases: Sequence[TestCase])
     """Count what no score can hold."""
     file.leave_out("hyperparameters beyond the first", max(0, len(content.hyperparameters or ()) - META_MAX))
     file.leave_out("prompts beside the first", max(0, len(content.prompts or ()) - 1))
+    file.leave_out("durations of the whole test run", int(content.run_duration is not None))
     file.leave_out("scores of the spans of traces", int(content.trace_metrics_scores is not None))
     for case in cases:
         parts = {
             "inputs, of which the digest is kept": case.input is not None or case.scenario is not None,
             "contexts, of which the digest is kept": _length(case.context),
             "retrieved contexts": _length(case.retrieval_context),
+            "durations of test cases with their metrics": case.run_duration is not None,
             "calls of tools": _length(case.tools_called),
             "expected calls of tools, of which the digest is kept": _length(case.expected_tools),
             "messages of conversations beside the last answer": max(0, len(case.turns) - 1),
@@ -307,4 +320,4 @@ def _length(value: Any) -> int:  # noqa: ANN401 - any JSON value
     return len(value) if isinstance(value, list | dict) else int(value is not None)
 
 
-DEEPEVAL = ResultsReader("deepeval", "DeepEval", recognizes, read)
+DEEPEVAL = ResultsReader("deepeval", "DeepEval", recognizes, read, MEMBERS)

@@ -7,15 +7,18 @@ None.
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from api.importers.results.lenient_json import number, time_of
+from events.errors import InvalidEvent
 from events.evaluation import COST_USD_MAX, POINTS_MAX, Component, Failure, PatternFinding, ScoreState
 from events.limits import LABEL_CHARS_MAX
 from events.payload import COUNT_MAX
+from instruments.stored_text import count_of, text_of
 
 Format = Literal["inspect", "lm-eval", "promptfoo", "deepeval"]
 """The names of the formats, as `--format` takes them."""
@@ -143,6 +146,48 @@ class ImportedFile(msgspec.Struct, kw_only=True):
             return cost_usd
         self.leave_out(f"costs outside of 0 to {COST_USD_MAX:,.0f} dollars", 1, f"{cost_usd:g}")
         return None
+
+    def tokens(self, *counts: Any) -> int | None:  # noqa: ANN401 - any JSON values
+        """Return the sum of the counts of tokens that are stated; None, and count it, if no event can state it."""
+        stated = [count for count in counts if count is not None]
+        if not stated:
+            return None
+        total = None if None in map(count_of, stated) else count_of(sum(stated))
+        what = f"counts of tokens that are not whole numbers within 0 to {COUNT_MAX:,}"
+        self.leave_out(what, int(total is None), ", ".join(map(text_of, stated)))
+        return total
+
+    def elapsed_ns(self, value: Any, what: str, per_second: float = 1.0) -> int | None:  # noqa: ANN401 - any JSON value
+        """Return a stated duration in nanoseconds; None, and count it, if no event can state it."""
+        duration = number(value)
+        elapsed_ns = None if duration is None else nanoseconds(duration / per_second)
+        is_lost = value is not None and elapsed_ns is None
+        self.leave_out(f"{what} that are not within 0 to {COUNT_MAX / 1e9:,.0f} seconds", int(is_lost), text_of(value))
+        return elapsed_ns
+
+    def time(self, text: str | None, what: str) -> datetime | None:
+        """Return a time that the file states; None, and count it, for a text that is none."""
+        moment = time_of(text)
+        self.leave_out(f"{what} that are not a date or an RFC 3339 time", int(bool(text) and moment is None), text)
+        return moment
+
+    def time_after(self, start: datetime, seconds: float, name: str) -> datetime:
+        """Return the time that is some seconds after another. Errors: InvalidEvent, if there is no such date."""
+        try:
+            return start + timedelta(seconds=seconds)
+        except (OverflowError, ValueError):
+            detail = f"{self.file}: {name} gives a date that is not within the years 1 to 9999."
+            raise InvalidEvent(detail, "Correct the value.") from None
+
+    def end_after(self, start: datetime | None, seconds: float | None, name: str, *, stated: bool) -> datetime | None:
+        """Return the end of what took some seconds; None if it is unknown, and count a `stated` duration that is none.
+
+        Errors: InvalidEvent, if no date is the end.
+        """
+        if seconds is None or seconds < 0:
+            self.leave_out(f"durations ({name}) that are not a number from 0", int(stated))
+            return None
+        return None if start is None else self.time_after(start, seconds, name)
 
     def run_id(self, run: ImportedRun) -> str:
         """Return the id of a run: the same for the same evaluation, whatever file it was read from."""

@@ -200,11 +200,22 @@ def read_results(source: SourceFile, format_: str | None = None) -> ImportedFile
     """Read a file in the named format, or in the one that its content shows. Errors: InvalidQuery, InvalidEvent."""
     for reader in READERS:
         if reader.format == format_ or (format_ is None and reader.recognizes(source)):
+            if not reader.recognizes(source):
+                source.check_json()
             return reader.read(source)
     names = ", ".join(reader.format for reader in READERS)
     if format_ is not None:
         raise InvalidQuery("format", f"{format_!r} is not one of {names}.", "Use one of these, or leave it out.")
+    source.check_json()
     titles = ", ".join(reader.title for reader in READERS)
     raise source.fault(
-        f"its content is in none of the known formats ({titles}).", f"Name the format with --format: {names}."
+        f"its content is in none of the known formats ({titles}){_missing_member(source)}.",
+        f"Name the format with --format: {names}.",
     )
+
+
+def _missing_member(source: SourceFile) -> str:
+    """Return in words which member the object lacks to be in a format, if it has all the others; or else nothing."""
+    missing = {reader.title: reader.members - source.members.keys() for reader in READERS}
+    lacking = [f"`{next(iter(names))}` of {title}" for title, names in missing.items() if len(names) == 1]
+    return f": it lacks {' or '.join(lacking)}" if lacking else ""

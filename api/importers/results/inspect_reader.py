@@ -6,6 +6,7 @@ is a scorer of its own, `SCORER.KEY`. An attempt passes at 1, as Inspect has no 
 """
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from math import isfinite, isnan
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from api.importers.results.imported_run import (
 )
 from api.importers.results.inspect_log import LogHeader, LogScore, open_log
 from api.importers.results.inspect_samples import SampleFacts, sample_facts
-from api.importers.results.lenient_json import number, time_of
+from api.importers.results.lenient_json import number
 from api.importers.results.source_file import ResultsReader, SourceFile
 from events.evaluation import POINTS_MAX, Component
 from events.limits import ITEMS_MAX
@@ -54,9 +55,13 @@ class _Column(NamedTuple):
         return self.scorer if self.key is None else f"{self.scorer}.{self.key}"
 
 
+MEMBERS = frozenset({"eval", "status"})
+"""Members of the object by which its JSON is recognised."""
+
+
 def recognizes(source: SourceFile) -> bool:
     """Tell whether a file is a log: a ZIP file, or an object with the members of one."""
-    return source.is_zip or {"eval", "status"} <= source.members.keys()
+    return source.is_zip or source.members.keys() >= MEMBERS
 
 
 def read(source: SourceFile) -> ImportedFile:
@@ -71,13 +76,23 @@ def read(source: SourceFile) -> ImportedFile:
     samples.sort(key=lambda each: (order.get(each.common.sample, len(order)), each.common.sample, each.common.attempt))
     columns = list(_columns(file, log.header, samples))
     is_scored = any(sample.scores for sample in samples)
-    file.runs = [_run(file, log.header, samples, column) for column in columns]
+    period = _period(file, log.header)
+    file.runs = [_run(file, log.header, samples, column, period) for column in columns]
     if not file.runs:
         reason = f": {file.not_kept[-1].what}" if file.not_kept and is_scored else ""
         advice = "Score it (inspect score), with a scorer whose values are in 0..1."
         raise source.fault(f"none of its samples has a score that can be points{reason}.", advice)
     _count_rest(file, log.header)
     return file
+
+
+def _period(file: ImportedFile, header: LogHeader) -> tuple[datetime | None, datetime | None]:
+    """Return when the evaluation began and ended; count what is no time, and an end before the begin."""
+    started_at = file.time(header.stats.started_at or header.eval.created, "begins of the evaluation")
+    ended_at = file.time(header.stats.completed_at, "ends of the evaluation")
+    is_early = started_at is not None and ended_at is not None and ended_at < started_at
+    file.leave_out("ends of the evaluation that are before its begin", int(is_early), header.stats.completed_at)
+    return started_at, None if is_early else ended_at
 
 
 def _columns(file: ImportedFile, header: LogHeader, samples: Sequence[SampleFacts]) -> Iterator[_Column]:
@@ -118,7 +133,13 @@ def _has_points(file: ImportedFile, column: _Column, *, is_scored: bool) -> bool
     return bool(numbers) or not is_scored
 
 
-def _run(file: ImportedFile, header: LogHeader, samples: Sequence[SampleFacts], column: _Column) -> ImportedRun:
+def _run(
+    file: ImportedFile,
+    header: LogHeader,
+    samples: Sequence[SampleFacts],
+    column: _Column,
+    period: tuple[datetime | None, datetime | None],
+) -> ImportedRun:
     spec = header.eval
     scores = tuple(_score(file, sample, column, value) for sample, value in zip(samples, column.values, strict=True))
     stated_mean, figures = _figures(file, header, column)
@@ -140,8 +161,8 @@ def _run(file: ImportedFile, header: LogHeader, samples: Sequence[SampleFacts], 
         scorer_id=column.scorer_id,
         samples=tuple(map(str, spec.dataset.sample_ids or ())),
         attempts=spec.config.epochs,
-        started_at=time_of(header.stats.started_at or spec.created),
-        ended_at=time_of(header.stats.completed_at),
+        started_at=period[0],
+        ended_at=period[1],
         finished=header.status != "started",
         reason=reasons.get(header.status),
         stated_mean=stated_mean,
@@ -221,7 +242,7 @@ def _count_rest(file: ImportedFile, header: LogHeader) -> None:
     )
 
 
-INSPECT = ResultsReader("inspect", "Inspect AI", recognizes, read)
+INSPECT = ResultsReader("inspect", "Inspect AI", recognizes, read, MEMBERS)
 
 
 def value_to_number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value

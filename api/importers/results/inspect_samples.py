@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from api.importers.results.imported_run import ERROR_CHARS_MAX, ImportedFile, ImportedScore, content_digest, nanoseconds
+from api.importers.results.imported_run import ERROR_CHARS_MAX, ImportedFile, ImportedScore, content_digest
 from api.importers.results.inspect_log import LogSample, LogScore
-from api.importers.results.lenient_json import number, time_of
+from api.importers.results.lenient_json import number
 from instruments.stored_text import text_of
 
 ATTACHMENT = "attachment://"
@@ -27,9 +27,11 @@ def sample_facts(file: ImportedFile, sample: LogSample) -> SampleFacts:
     """Return what is kept of a sample; count the rest in `file`."""
     _count_parts(file, sample)
     usage = list(sample.model_usage.values())
-    prompts = sum(
-        each.input_tokens + (each.input_tokens_cache_read or 0) + (each.input_tokens_cache_write or 0) for each in usage
-    )
+    prompts = [
+        count
+        for each in usage
+        for count in (each.input_tokens, each.input_tokens_cache_read, each.input_tokens_cache_write)
+    ]
     costs = [cost for each in usage if (cost := number(each.total_cost)) is not None]
     common = ImportedScore(
         sample=str(sample.id),
@@ -37,13 +39,13 @@ def sample_facts(file: ImportedFile, sample: LogSample) -> SampleFacts:
         state="skipped",
         answer=_answer(file, sample),
         reported_model=sample.output.model or None,
-        input_tokens=prompts if usage else None,
-        output_tokens=sum(each.output_tokens for each in usage) if usage else None,
+        input_tokens=file.tokens(*prompts),
+        output_tokens=file.tokens(*(each.output_tokens for each in usage)),
         cost_usd=file.cost(sum(costs)) if costs else None,
         elapsed_ns=_elapsed_ns(file, sample),
         fixture_digest=content_digest(_resolve(sample.input, sample.attachments), sample.choices, sample.target),
         expectation_digest=None if sample.target is None else content_digest(sample.target),
-        time=time_of(sample.completed_at),
+        time=file.time(sample.completed_at, "times of samples"),
     )
     return SampleFacts(common, _error(file, sample), _target(file, sample.target), dict(sample.scores or {}))
 
@@ -124,8 +126,9 @@ def _target(file: ImportedFile, target: Any) -> str | None:  # noqa: ANN401 - a 
 
 def _elapsed_ns(file: ImportedFile, sample: LogSample) -> int | None:
     """Return the time in which the sample worked; the whole time, with waiting, where that is not stated."""
-    working, total = number(sample.working_time), number(sample.total_time)
-    if working is not None and total is not None:
+    if sample.working_time is None:
+        return file.elapsed_ns(sample.total_time, "total times of samples")
+    working_ns = file.elapsed_ns(sample.working_time, "working times of samples")
+    if working_ns is not None and number(sample.total_time) is not None:
         file.leave_out("total times of samples, with waiting; the working time is kept")
-    seconds = total if working is None else working
-    return nanoseconds(seconds)
+    return working_ns

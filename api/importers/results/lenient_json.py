@@ -56,7 +56,10 @@ def number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
     """Return a finite number; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    as_float = float(value)
+    try:
+        as_float = float(value)
+    except OverflowError:
+        return None
     return as_float if as_float - as_float == 0 else None
 
 

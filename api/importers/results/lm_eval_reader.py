@@ -8,9 +8,10 @@ Source: lm-eval 0.4.13, as its documentation and the code of its tracker describ
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -26,7 +27,8 @@ from api.importers.results.imported_run import (
 from api.importers.results.lenient_json import LenientDecoder, number
 from api.importers.results.source_file import ResultsReader, SourceFile
 from events.evaluation import POINTS_MAX
-from instruments.stored_text import text_of
+from instruments.stored_text import count_of, text_of
+from ledger.clock import EPOCH
 
 PROGRAM = "lm_eval"
 
@@ -50,7 +52,8 @@ class LmEvalResults(msgspec.Struct, frozen=True):
     model_source: str | None = None
     git_hash: str | None = None
     lm_eval_version: str | None = None
-    total_evaluation_time_seconds: str | float | None = None
+    total_evaluation_time_seconds: Any = None
+    n_samples: Any = msgspec.field(name="n-samples", default=None)
 
 
 class LmEvalSample(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,13 +66,24 @@ class LmEvalSample(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, float | None]
 
 
+class _Period(NamedTuple):
+    """When the evaluation began and ended; None where the file does not state it."""
+
+    started_at: datetime | None
+    ended_at: datetime | None
+
+
 _results = LenientDecoder(LmEvalResults)
 _line = LenientDecoder(dict[str, Any])
 
 
+MEMBERS = frozenset({"results", "configs", "versions"})
+"""Members of the object by which its JSON is recognised."""
+
+
 def recognizes(source: SourceFile) -> bool:
     """Tell whether a file has results, or samples of a task."""
-    return {"results", "configs", "versions"} <= source.members.keys() or _has_samples(source)
+    return source.members.keys() >= MEMBERS or _has_samples(source)
 
 
 def _has_samples(source: SourceFile) -> bool:
@@ -84,17 +98,32 @@ def read(source: SourceFile) -> ImportedFile:
     advice = "Write the results again, or name another file."
     results = source.decode(_results, source.data, "it cannot be read", advice)
     file = source.result("lm-eval", PROGRAM, results.lm_eval_version)
+    period = _period(file, results)
     for task, figures in sorted(results.results.items()):
         samples = _samples_file(source, task)
         if samples is None:
             count = sum(number(value) is not None for value in figures.values())
             file.leave_out("figures of tasks or groups without a file of samples", count, task)
             continue
-        file.runs += _task_runs(file, results, task, samples)
+        file.runs += _task_runs(file, results, task, samples, period)
     if not file.runs:
         detail = "it has aggregated figures, and no file of samples is beside it with a score that can be points."
         raise source.fault(detail, "Run lm-eval with --log_samples, and keep samples_TASK_DATE.jsonl beside this file.")
     return file
+
+
+def _period(file: ImportedFile, results: LmEvalResults) -> _Period:
+    """Return when the evaluation began and ended; count what is no time. Errors: InvalidEvent."""
+    date, took = number(results.date), results.total_evaluation_time_seconds
+    what = "times of the evaluation, whose date is missing or not a number"
+    file.leave_out(what, int(date is None), text_of(results.date))
+    started_at = None if date is None else file.time_after(EPOCH, date, "date")
+    seconds = number(took)
+    if isinstance(took, str):
+        with suppress(ValueError):
+            seconds = number(float(took))
+    name = "total_evaluation_time_seconds"
+    return _Period(started_at, file.end_after(started_at, seconds, name, stated=took is not None))
 
 
 def _samples_file(source: SourceFile, task: str) -> SourceFile | None:
@@ -105,7 +134,9 @@ def _samples_file(source: SourceFile, task: str) -> SourceFile | None:
     return SourceFile(path, str(path)) if "/" not in name and path.is_file() else None
 
 
-def _task_runs(file: ImportedFile, results: LmEvalResults, task: str, source: SourceFile) -> Iterator[ImportedRun]:
+def _task_runs(
+    file: ImportedFile, results: LmEvalResults, task: str, source: SourceFile, period: _Period
+) -> Iterator[ImportedRun]:
     """Yield a run for each metric and filter of a task."""
     figures = results.results[task]
     names = [name for name in figures if "," in name and not name.partition(",")[0].endswith(STDERR)]
@@ -113,6 +144,8 @@ def _task_runs(file: ImportedFile, results: LmEvalResults, task: str, source: So
     samples = sorted(
         _read_samples(file, source, metrics), key=lambda each: (len(each.common.sample), each.common.sample)
     )
+    lacking = _count_of_samples(results, task) - len({each.common.sample for each in samples})
+    file.leave_out(f"samples of {task} that n-samples counts and the file of samples lacks", max(0, lacking))
     for name in sorted(names):
         metric, _, filter_ = name.partition(",")
         column = [each for each in samples if each.filter == filter_]
@@ -125,7 +158,13 @@ def _task_runs(file: ImportedFile, results: LmEvalResults, task: str, source: So
             what = f"values of {task}: {name}, which are not all in 0..1 and have no known scale"
             file.leave_out(what, len(values), f"{values[0]:g}")
         else:
-            yield _run(results, task, name, source, [_score(each, metric) for each in column])
+            yield _run(results, task, name, source, [_score(each, metric) for each in column], period)
+
+
+def _count_of_samples(results: LmEvalResults, task: str) -> int:
+    """Return how many samples of a task lm-eval states that it scored; 0 if it does not."""
+    counts = results.n_samples.get(task) if isinstance(results.n_samples, dict) else None
+    return (count_of(counts.get("effective")) or 0) if isinstance(counts, dict) else 0
 
 
 def _is_lower_better(results: LmEvalResults, task: str, metric: str) -> bool:
@@ -133,14 +172,10 @@ def _is_lower_better(results: LmEvalResults, task: str, metric: str) -> bool:
     return isinstance(directions, dict) and directions.get(metric) is False
 
 
-def _run(results: LmEvalResults, task: str, name: str, source: SourceFile, scores: list[ImportedScore]) -> ImportedRun:
-    figures, seconds = results.results[task], results.total_evaluation_time_seconds
-    date = number(results.date)
-    started = None if date is None else datetime.fromtimestamp(date, UTC)
-    try:
-        took = None if seconds is None else timedelta(seconds=float(seconds))
-    except (ValueError, OverflowError):
-        took = None
+def _run(
+    results: LmEvalResults, task: str, name: str, source: SourceFile, scores: list[ImportedScore], period: _Period
+) -> ImportedRun:
+    figures = results.results[task]
     metric, _, filter_ = name.partition(",")
     stated, error = number(figures[name]), figures.get(f"{metric}{STDERR},{filter_}")
     meta = {
@@ -158,8 +193,8 @@ def _run(results: LmEvalResults, task: str, name: str, source: SourceFile, score
         agent=results.model_name or None,
         model=results.model_name or None,
         scorer_id=name,
-        started_at=started,
-        ended_at=None if started is None or took is None else started + took,
+        started_at=period.started_at,
+        ended_at=period.ended_at,
         stated_mean=None if stated is None or not _is_mean(results, task, metric) else stated * POINTS_MAX,
         meta={key: str(value) for key, value in meta.items() if value not in (None, "")},
         scores=tuple(scores),
@@ -230,4 +265,4 @@ def _score(sample: LmEvalSample, metric: str) -> ImportedScore:
     )
 
 
-LM_EVAL = ResultsReader("lm-eval", "lm-evaluation-harness", recognizes, read)
+LM_EVAL = ResultsReader("lm-eval", "lm-evaluation-harness", recognizes, read, MEMBERS)

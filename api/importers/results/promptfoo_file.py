@@ -195,9 +195,13 @@ _decoder = LenientDecoder(EvalFile)
 _version = msgspec.json.Decoder(_Versioned)
 
 
+MEMBERS = frozenset({"evalId", "results"})
+"""Members of the object by which its JSON is recognised."""
+
+
 def recognizes(source: SourceFile) -> bool:
     """Tell whether a file is of promptfoo, also in a form that is not read."""
-    return {"evalId", "results"} <= source.members.keys() or _is_other_form(source)
+    return source.members.keys() >= MEMBERS or _is_other_form(source)
 
 
 def _is_other_form(source: SourceFile) -> bool:

@@ -7,7 +7,7 @@ variables and assertions are attempts, in the order of their tests. A score of 1
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime
 from typing import Any
 
 from api.importers.results.imported_run import (
@@ -17,13 +17,13 @@ from api.importers.results.imported_run import (
     ImportedScore,
     content_digest,
     mean_over_scenarios,
-    nanoseconds,
     points_of,
 )
-from api.importers.results.lenient_json import number, time_of
+from api.importers.results.lenient_json import number
 from api.importers.results.promptfoo_checks import checked_components, message_of
 from api.importers.results.promptfoo_file import (
     FAILED_WITH_ERROR,
+    MEMBERS,
     EvalFile,
     EvalResult,
     PromptMetrics,
@@ -66,9 +66,19 @@ def read(source: SourceFile) -> ImportedFile:
     columns: defaultdict[int, list[EvalResult]] = defaultdict(list)
     for result in results:
         columns[result.prompt_idx].append(result)
-    file.runs = [_run(file, content, place, column, names) for place, column in sorted(columns.items())]
+    period = _period(file, content)
+    file.runs = [_run(file, content, place, column, names, period) for place, column in sorted(columns.items())]
     _count_rest(file, content)
     return file
+
+
+def _period(file: ImportedFile, content: EvalFile) -> tuple[datetime | None, datetime | None]:
+    """Return when the evaluation began and ended; count what is no time. Errors: InvalidEvent."""
+    started_at = file.time(content.results.timestamp, "times of the evaluation")
+    stated = content.results.stats.duration_ms if content.results.stats else None
+    duration_ms = number(stated)
+    seconds = None if duration_ms is None else duration_ms / 1e3
+    return started_at, file.end_after(started_at, seconds, "stats.durationMs", stated=stated is not None)
 
 
 def _variables(result: EvalResult) -> Any:  # noqa: ANN401 - any JSON value
@@ -113,7 +123,12 @@ def _named(text: str, length: int = NAME_CHARS_MAX) -> str:
 
 
 def _run(
-    file: ImportedFile, content: EvalFile, place: int, results: Sequence[EvalResult], names: dict[str, str]
+    file: ImportedFile,
+    content: EvalFile,
+    place: int,
+    results: Sequence[EvalResult],
+    names: dict[str, str],
+    period: tuple[datetime | None, datetime | None],
 ) -> ImportedRun:
     owner = results[0].owner
     prompt = results[0].prompt.label or text_of(results[0].prompt.raw)
@@ -126,9 +141,6 @@ def _run(
         attempts[test] += 1
         scores.append(_score(file, result, names[test], attempts[test]))
     mean = _mean(metrics)
-    started_at = time_of(content.results.timestamp)
-    duration_ms = number(content.results.stats.duration_ms) if content.results.stats else None
-    duration_ms = None if duration_ms is None or not 0 <= duration_ms <= 1e12 else duration_ms
     return ImportedRun(
         identity=content.eval_id or None,
         part=str(place),
@@ -139,10 +151,8 @@ def _run(
         scorer_id=SCORER,
         samples=tuple(dict.fromkeys(score.sample for score in scores)),
         attempts=max(attempts.values()),
-        started_at=started_at,
-        ended_at=None
-        if started_at is None or duration_ms is None
-        else started_at + timedelta(milliseconds=duration_ms),
+        started_at=period[0],
+        ended_at=period[1],
         stated_mean=mean_over_scenarios(mean, metrics.test_pass_count + metrics.test_fail_count, scores)
         if metrics
         else None,
@@ -224,7 +234,7 @@ def _tokens(file: ImportedFile, usage: TokenCounts | None) -> tuple[int | None, 
     """Return the tokens of prompt and reply; None for a provider that states none."""
     if usage is None:
         return None, None
-    prompt, completion, total, cached = map(count_of, (usage.prompt, usage.completion, usage.total, usage.cached))
+    prompt, completion, total, cached = map(file.tokens, (usage.prompt, usage.completion, usage.total, usage.cached))
     if prompt or completion:
         file.leave_out("counts of cached tokens", int(bool(cached)))
         return prompt, completion
@@ -234,8 +244,7 @@ def _tokens(file: ImportedFile, usage: TokenCounts | None) -> tuple[int | None, 
 
 
 def _elapsed_ns(file: ImportedFile, result: EvalResult) -> int | None:
-    latency_ms = number(result.latency_ms)
-    elapsed_ns = None if latency_ms is None else nanoseconds(latency_ms / 1e3)
+    elapsed_ns = file.elapsed_ns(result.latency_ms, "latencies of answers", per_second=1e3)
     if elapsed_ns is not None and result.response is not None and result.response.cached:
         file.leave_out("latencies of answers from promptfoo's cache")
         return None
@@ -274,4 +283,4 @@ def _count_rest(file: ImportedFile, content: EvalFile) -> None:
     file.leave_out("tags of the evaluation", len(content.config.tags or ()))
 
 
-PROMPTFOO = ResultsReader("promptfoo", "promptfoo", recognizes, read)
+PROMPTFOO = ResultsReader("promptfoo", "promptfoo", recognizes, read, MEMBERS)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -14,6 +14,7 @@ from api.importers.results.imported_run import Format, ImportedFile
 from api.importers.results.lenient_json import LenientDecoder
 from events.decode_error_messages import DECODE_ERRORS
 from events.errors import InvalidEvent
+from events.json_check import half_surrogate_error
 from ledger.errors import InvalidQuery
 from ledger.regular_file import open_regular
 
@@ -24,6 +25,7 @@ HEAD_BYTES = 1 << 20
 """Bytes at the beginning of a file in which the first line of JSON Lines must end."""
 
 _T = TypeVar("_T")
+_any: LenientDecoder[Any] = LenientDecoder(Any)
 _members = LenientDecoder(dict[str, msgspec.Raw])
 
 
@@ -62,6 +64,19 @@ class SourceFile:
             return _members.decode(self.data[:HEAD_BYTES].partition(b"\n")[0])
         return {}
 
+    def check_json(self) -> None:
+        """Refuse a file that is empty, or begins as JSON and is neither JSON nor lines of it. Errors: InvalidEvent."""
+        if not self.data:
+            raise self.fault("it is empty.", "Write the file again, or name another file.")
+        if not self.first_line and self.data[:HEAD_BYTES].lstrip()[:1] in (b"{", b"["):
+            try:
+                _any.decode(self.data)
+            except DECODE_ERRORS as error:
+                half = half_surrogate_error(bytes(self.data))
+                reason = str(error).rstrip(".") or "it is nested too deeply"
+                detail = f"it is not JSON: {reason}." if half is None else half.detail
+                raise self.fault(detail, "Write the file again, or name another file.") from None
+
     def decode(
         self, decoder: LenientDecoder[_T], data: "bytes | mmap.mmap | msgspec.Raw", wrong: str, advice: str
     ) -> _T:
@@ -89,6 +104,8 @@ class SourceFile:
 class ResultsReader(NamedTuple):
     """One format: its name, the tool for people, how it is recognised by content, and the function that reads a file.
 
+    `members` are those of its JSON, of which an object that lacks one is named as this format's.
+
     `read` raises InvalidEvent (`SourceFile.fault`) for a file that cannot be read as this format.
     """
 
@@ -96,3 +113,4 @@ class ResultsReader(NamedTuple):
     title: str
     recognizes: Callable[[SourceFile], bool]
     read: Callable[[SourceFile], ImportedFile]
+    members: frozenset[str]

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from api.importers.results.run_events import AttemptKey, PreparedRun
 from api.service.store import EventStore
+from api.text_format import pluralize
 from events.evaluation import EvalFinished, EvalScored, EvalStarted
 from events.registry import VOCABULARY
 
@@ -43,7 +44,7 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
             if stored is not None and stored != graded.score:
                 return _difference(f"scenario {key[0]}, attempt {key[1]}", stored, graded.score)
         if extra := self.scores.keys() - run.scores.keys():
-            return f"it has {len(extra):,} scores that the file lacks, the first of scenario {min(extra)[0]}"
+            return f"it has {pluralize(len(extra), 'score')} that the file lacks, the first of scenario {min(extra)[0]}"
         if self.finished is not None:
             if run.scores.keys() - self.scores.keys():
                 return "it has ended with fewer scores than the file has"

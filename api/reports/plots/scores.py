@@ -88,7 +88,7 @@ def draw_scenario(history: ScenarioHistory, position: int) -> str:
     rows = [
         IntervalRow(
             _version_name(version, history),
-            f"{rate(version.pass_rate)}: {version.passed:,} of {version.attempts:,}",
+            f"{rate(version.pass_rate)}: {version.passed:,} of {version.measured:,}",
             version.pass_rate,
             version.pass_interval,
             version.baseline is None,

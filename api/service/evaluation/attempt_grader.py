@@ -100,6 +100,10 @@ class AttemptGrader:
             self.halt = self._budget.reason_to_stop(self._run.tries.cost)
         return self.halt is None
 
+    def halt_now(self) -> Halt | None:
+        """Return `halt`; a budget's with the costs of the tries that were still running when it was reached."""
+        return (self.halt and self._budget and self._budget.reason_to_stop(self._run.tries.cost)) or self.halt
+
     def _has_answer(self, key: AttemptKey) -> bool:
         last = self._run.scored.get(key)
         return last is not None and last.answered

@@ -64,8 +64,8 @@ async def score_attempts(
             await changed.wait()
             changed.clear()
             batch, waiting[:] = waiting[:], []
-            await add_scores(store, run, [graded for graded, _ in batch])
-            for graded, written in batch:
+            added = await add_scores(store, run, [graded for graded, _ in batch])
+            for graded, (_, written) in zip(added, batch, strict=True):
                 written.set_result(None)
                 on_score(graded)
         for task in workers:

@@ -51,7 +51,7 @@ def check_budget(max_cost_usd: float | None, agent: str | None) -> None:
     if max_cost_usd is None:
         return
     if not (math.isfinite(max_cost_usd) and 0 < max_cost_usd <= BUDGET_USD_MAX):
-        detail = f"is {max_cost_usd:g}, and not an amount above 0."
+        detail = f"is {max_cost_usd:.15g}, and not an amount above 0 and up to {BUDGET_USD_MAX:,.0f} US dollars."
         raise InvalidQuery("max_cost", detail, "Give US dollars, such as 2.50.")
     if agent is None:
         detail = "limits what the agent's answers cost, and no agent is asked."

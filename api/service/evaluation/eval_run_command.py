@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from math import fsum
 from pathlib import Path
 
 from msgspec import structs
@@ -13,7 +14,7 @@ from api.reports import EvaluationReport
 from api.service.evaluation.attempt_grader import AttemptGrader
 from api.service.evaluation.attempt_workers import CAPTURED_JOBS, score_attempts
 from api.service.evaluation.baseline_answers import record_baseline_answers
-from api.service.evaluation.cost_budget import Halt
+from api.service.evaluation.cost_budget import Halt, dollars
 from api.service.evaluation.evaluation_reader import read_evaluation, read_trend
 from api.service.evaluation.judge_permission import require_judge
 from api.service.evaluation.kept_suite import load_kept_suite
@@ -22,11 +23,12 @@ from api.service.evaluation.option_checks import (
     build_limits,
     build_start,
     check_options,
+    check_retries,
     find_judge,
     selection_of,
 )
 from api.service.evaluation.options import EvalOptions
-from api.service.evaluation.resume_checks import check_scenarios, check_settings, check_unchanged, describe_changes
+from api.service.evaluation.resume_checks import check_scenarios, check_settings, check_suite, check_unchanged
 from api.service.evaluation.retry_plan import (
     RetryPlan,
     errors_of_reopening,
@@ -48,7 +50,9 @@ from api.service.evaluation.run_operations import (
 from api.service.evaluation.scenario_recorder import record_scenarios, record_suite
 from api.service.evaluation.sequential_looks import find_reason_to_stop, run_looks
 from api.service.store import EventStore
+from api.text_format import pluralize
 from events.errors import TallystickError
+from events.evaluation import EvalScored
 from instruments.evals.prices import PriceList, load_prices
 from instruments.evals.scenario import Scenario
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
@@ -92,8 +96,10 @@ class EvalRunCommand:
         self._chance = chance
         self._agent = check_options(options)
         self._judge = find_judge(options.judge)
+        check_retries(options, matcher)
         self._prices = read_prices(options.prices)
         self._unpriced: set[str] = set()
+        self._superseded: list[EvalScored] = []
         if options.fixtures is not None:
             self._use(load(options.fixtures))
         self._retried: dict[tuple[str, int], int] | None = None
@@ -134,6 +140,8 @@ class EvalRunCommand:
             answers = f"asking {run.started.agent}" if self._agent else "scoring the captured answers"
             say(f"run {run.run_id}: {answers}{f', judged by {self._judge.agent}' if self._judge else ''}")
             await self._score_attempts(store, run, stop, on_score, executor)
+            if self._superseded:
+                say(f"warning: {describe_superseded(self._superseded)}")
             if self._unpriced:
                 say(f"warning: no price, so no cost: {', '.join(sorted(self._unpriced))}")
             return await self._report(store, run)
@@ -179,8 +187,7 @@ class EvalRunCommand:
         """Check that a run can be resumed; return it."""
         run = await find_unfinished(store, run_id)
         self._check_run(run)
-        if (changes := describe_changes(run, self._scenarios, self.suite.digest)) is not None:
-            say(f"warning: {changes}")
+        check_suite(run, self._scenarios, self.suite.digest)
         self._retried = errors_of_reopening(run.tries)
         await record_scenarios(store, self.suite.scenarios, keep=False)
         return run
@@ -215,6 +222,8 @@ class EvalRunCommand:
         def report_score(graded: GradedAttempt) -> None:
             nonlocal settled
             settled += not plan.is_due(graded.key)
+            if graded.superseded:
+                self._superseded.append(graded.score)
             on_score(graded, settled, len(keys))
 
         on_score(None, settled, len(keys))
@@ -226,7 +235,7 @@ class EvalRunCommand:
                     store, run, until, grader.grade, jobs, stop, report_score, plan=plan, may_try=grader.may_try
                 )
                 if plan.due(until):
-                    self.halt, self.left = grader.halt, len(plan.due(keys))
+                    self.halt, self.left = grader.halt_now(), len(plan.due(keys))
                     return
                 reason = await find_reason_to_stop(store, run.started, look)
                 if reason is not None or look == looks[-1]:
@@ -244,6 +253,16 @@ def read_prices(path: Path | None) -> PriceList | None:
         return load_prices(path)
     except UnreadableFile as error:
         raise InvalidQuery("prices", f"{path} {error}", error.advice) from None
+
+
+def describe_superseded(scores: Sequence[EvalScored]) -> str:
+    """Return in words how many answers are not recorded, and what they cost."""
+    costs = [score.cost_usd for score in scores if score.cost_usd is not None]
+    paid = f" They cost {dollars(fsum(costs))}, which no figure of the run has." if costs else ""
+    return (
+        f"{pluralize(len(scores), 'answer')} not recorded: another process works on this run, and was first.{paid} "
+        "Let one process continue a run."
+    )
 
 
 def describe_limit(scenarios: Sequence[Scenario]) -> str | None:

@@ -63,7 +63,12 @@ class LimitParams(msgspec.Struct, frozen=True, kw_only=True):
         float | None,
         Meta(ge=0.01, le=1, description="The drop of the pass rate to tell the power for; 0.2 if absent."),
     ] = None
-    drop_in: Annotated[int | None, Meta(ge=1, description="The drop is in so many scenarios; in all if absent.")] = None
+    drop_in: Annotated[
+        int | None,
+        Meta(
+            ge=1, description="The drop is in so many of the compared scenarios; in all if absent or more than these."
+        ),
+    ] = None
     max_latency: Annotated[
         float | None, Meta(ge=0, le=SECONDS_MAX, description="The highest allowed median latency, seconds.")
     ] = None

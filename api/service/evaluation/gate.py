@@ -10,14 +10,14 @@ from api.service.evaluation.queries import (
     find_latest,
     get_comparison,
     get_evaluation,
-    get_scoreboard,
 )
 from api.service.ledger import View
 from api.service.operation import operation
-from ledger.errors import NotFound
+from ledger.errors import InvalidQuery, NotFound
 from ledger.threads import run_on_thread
-from projections.evaluation.evaluation_index import EvaluationIndex
+from projections.evaluation.evaluation_index import EvaluationIndex, ScoreFilter
 from projections.evaluation.query_params import ScoreboardQuery
+from projections.evaluation.scoreboard import build_scoreboard
 from projections.evaluation.view_types import Evaluation, RunComparison
 
 
@@ -38,14 +38,16 @@ async def get_gate(view: View, params: GateParams) -> GateAnswer:
     """
     baseline = None if await _is_latest(view, params.baseline) else params.baseline
     candidate = params.run
-    if await _is_latest(view, candidate):
+    if latest := await _is_latest(view, candidate):
         candidate = await _find_candidate(view, params.suite, baseline)
     run = await get_evaluation(view, EvaluationParams(run=candidate, prefix=True))
     compared = ComparisonParams(baseline=baseline or await _find_baseline(view, run), candidate=run.run_id, prefix=True)
     answer = await judge_comparison(view, compared, limits_of(params))
     if answer.baseline.run_id == run.run_id:
+        if not latest:
+            raise InvalidQuery("run", f"{run.run_id} is the baseline, too.", "Name two runs.")
         detail = f"Nothing newer than the baseline {run.run_id} has ended."
-        raise NotFound(detail, "Evaluate the candidate first, or name it with --run.")
+        raise NotFound(detail, "Evaluate the candidate first, or name the run to judge.")
     return answer
 
 
@@ -72,14 +74,16 @@ async def judge_comparison(view: View, params: ComparisonParams, limits: GateLim
 
 
 async def _judge(view: View, contrast: RunComparison, limits: GateLimits) -> GateResult:
-    """Judge a comparison, and name the compared scenarios that are flaky under the version of the baseline."""
+    """Judge a comparison, and name the compared scenarios that were flaky under the version of the baseline before."""
     judgement = await run_on_thread(judge, contrast, limits)
     first = contrast.baseline
-    board = await get_scoreboard(view, ScoreboardQuery(suite=first.suite, agent=first.agent))
+    projection, _ = await view.at(EvaluationIndex)
+    scores = projection.scores(ScoreFilter(runs=projection.runs_before(contrast.candidate.run_id)))
+    board = await run_on_thread(build_scoreboard, scores, ScoreboardQuery(suite=first.suite, agent=first.agent))
     of_version = (first.agent, first.agent_version, first.baseline)
     compared = {each.scenario_id for each in contrast.passes}
     flaky = [
-        FlakyScenario(scenario_id=result.scenario_id, attempts=result.attempts, passed=result.passed)
+        FlakyScenario(scenario_id=result.scenario_id, attempts=result.measured, passed=result.passed)
         for suite in board.suites
         for row in suite.rows
         if (row.agent, row.agent_version, row.baseline) == of_version

@@ -70,7 +70,8 @@ class JudgeGrader:
         answer: dict[str, Any] = msgspec.json.decode(text)
         judgement = await self._judge.judge(scenario, answer)
         if judgement.detail is not None:
-            failed = structs.replace(base, state="error", failure="judge", detail=judgement.detail)
+            facts = judge_facts(self._judge, scenario, judgement.usage, self._judge.prompt_digest)
+            failed = structs.replace(base, state="error", failure="judge", detail=judgement.detail, judge=facts)
             return structs.replace(fit_to_line(failed, reply.text), lasting=not judgement.transient)
         scored = self._score(base, scenario, judgement)
         digest = digest_of(text.encode())

@@ -149,6 +149,13 @@ def check_options(options: EvalOptions) -> Agent | None:
     return Agent(options.agent, timeout_s=options.timeout_s, enable_llm=options.enable_llm, network=network)
 
 
+def check_retries(options: EvalOptions, matcher: SemanticMatcher | None) -> None:
+    """Check that a run with retries asks anyone who may not answer. Errors: InvalidQuery."""
+    if options.retries and options.agent is None and options.judge.spec is None and matcher is None:
+        detail = "retries an agent, a judge or an embeddings endpoint, and none is asked."
+        raise InvalidQuery("retries", detail, "Name one with --agent or --judge, or leave the option out.")
+
+
 def _check_suite_and_run(options: EvalOptions) -> None:
     """Check that one suite is named, and one run. Errors: InvalidQuery."""
     if options.fixtures is None and options.suite_of is None:

@@ -23,6 +23,7 @@ class LastTry(msgspec.Struct, frozen=True, kw_only=True):
     retry: int
     """0 for the first try, then 1, 2 ..."""
     fixture_digest: str | None
+    elapsed_ns: int | None = None
     error: EvalScored | None = None
     recorded_at: datetime | None = None
     """None for a score that this process has added."""
@@ -47,6 +48,7 @@ class LastTry(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             retry=score.retry or 0,
             fixture_digest=score.fixture_digest,
+            elapsed_ns=score.elapsed_ns,
             error=score if score.state == "error" else None,
             recorded_at=recorded_at,
         )

@@ -98,14 +98,18 @@ def check_unchanged(run: EvalRun, chosen: Sequence[Scenario]) -> None:
         )
 
 
-def describe_changes(run: EvalRun, chosen: Sequence[Scenario], digest: str) -> str | None:
-    """Return a warning if the fixtures have changed since the run began; None if they have not."""
-    if digest == run.started.suite_digest:
-        return None
+def check_suite(run: EvalRun, chosen: Sequence[Scenario], digest: str) -> None:
+    """Refuse another version of the suite: a run states one, by which its scores are compared. Errors: InvalidQuery."""
+    if run.started.suite_digest in (None, digest):
+        return
     changed = _changed_scenarios(run, chosen)
-    if not changed:
-        return "the fixtures have changed since the run began; none of those that are scored has."
-    return f"changed since scored: {_list_names(changed)}. What was scored stays, and is not scored again."
+    which = f", {_list_names(changed)} since they were scored" if changed else ", none of those that were scored"
+    raise InvalidQuery(
+        "fixtures",
+        f"have changed since run {run.run_id} began{which}.",
+        f"Give them as they were: --suite-of {run.run_id} if the run kept its files. Or start another run.",
+        written=False,
+    )
 
 
 def _changed_scenarios(run: EvalRun, chosen: Sequence[Scenario]) -> list[str]:

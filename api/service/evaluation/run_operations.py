@@ -53,6 +53,8 @@ class GradedAttempt(msgspec.Struct, frozen=True):
     drafts: tuple[Draft, ...] = ()
     lasting: bool = False
     """Whether a retry would end in the same error."""
+    superseded: bool = False
+    """Whether another process had recorded this try before: the answer is not in the log."""
 
     @property
     def key(self) -> AttemptKey:
@@ -91,6 +93,11 @@ class EvalRun(msgspec.Struct, kw_only=True):
         """Tell whether a try, or a later one of the same attempt, is not recorded yet."""
         last = self.scored.get(graded.key)
         return last is None or last.retry < graded.retry
+
+    def has_other(self, graded: GradedAttempt) -> bool:
+        """Tell whether the last try of an attempt is another answer, which took another time."""
+        last = self.scored[graded.key]
+        return (last.retry, last.elapsed_ns) != (graded.retry, graded.score.elapsed_ns)
 
     @property
     def run_id(self) -> str:
@@ -177,11 +184,10 @@ async def _start(store: EventStore, run: EvalRun, again: bool) -> None:
     await store.append([draft])
 
 
-async def add_scores(store: EventStore, run: EvalRun, graded: Sequence[GradedAttempt]) -> None:
+async def add_scores(store: EventStore, run: EvalRun, graded: Sequence[GradedAttempt]) -> Sequence[GradedAttempt]:
     """Add scores to a run, in as few appends as possible; leave out those that it has already.
 
-    Another process may have added them.
-
+    Return the scores; those are `superseded` of which another process had added its own.
     Errors: InvalidEvent, RunEnded; those of appending, after waiting for a server that cannot be reached.
     """
 
@@ -205,6 +211,7 @@ async def add_scores(store: EventStore, run: EvalRun, graded: Sequence[GradedAtt
             run.tries.add(each.score for each in unscored)
 
     await retry(attempt, while_unavailable)
+    return [structs.replace(each, superseded=run.has_other(each)) for each in graded]
 
 
 def _first_batch(graded: Sequence[GradedAttempt]) -> Sequence[GradedAttempt]:

@@ -90,19 +90,19 @@ def read_score(record: TelemetryRecord) -> ReceivedScore:
         attempt=1 if attempt is None else attempt,
         **_outcome(attributes),
         retry=count_of(attributes, names.RETRY),
-        weight=number_of(attributes, names.WEIGHT),
+        weight=finite_number_of(attributes, names.WEIGHT),
         scorer_id=scorer,
         scorer_version=text_of(attributes, names.SCORER_VERSION),
         agent=started.agent,
         agent_version=started.agent_version,
         model=text_of(attributes, names.REQUEST_MODEL),
         reported_model=text_of(attributes, names.RESPONSE_MODEL),
-        confidence=number_of(attributes, names.CONFIDENCE),
+        confidence=finite_number_of(attributes, names.CONFIDENCE),
         fixture_digest=text_of(attributes, names.FIXTURE_DIGEST),
         expectation_digest=text_of(attributes, names.EXPECTATION_DIGEST),
         input_tokens=count_of(attributes, *names.INPUT_TOKENS),
         output_tokens=count_of(attributes, *names.OUTPUT_TOKENS),
-        cost_usd=number_of(attributes, names.COST_USD),
+        cost_usd=finite_number_of(attributes, names.COST_USD),
         elapsed_ns=count_of(attributes, names.ELAPSED_NS),
         trace_id=record.trace_id or None,
         span_id=record.span_id or None,
@@ -237,6 +237,14 @@ def check_payload(payload: _Checked) -> _Checked:
     except InvalidEvent as error:
         raise RejectedRecord(error.detail.rstrip(".")) from None
     return checked
+
+
+def finite_number_of(attributes: Attributes, name: str) -> float | None:
+    """Return a number; None if the record does not state it. Errors: RejectedRecord, for NaN and the infinities."""
+    value = number_of(attributes, name)
+    if value is not None and not isfinite(value):
+        raise RejectedRecord(f"{name} is not a finite number")
+    return value
 
 
 def _digest(*parts: object) -> str:

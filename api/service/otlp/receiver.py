@@ -19,8 +19,15 @@ from api.principal import Principal
 from api.rate_limit import ServerLimitReached
 from api.service.ledger import LedgerService
 from api.service.otlp import attribute_names as names
-from api.service.otlp.received_scores import TIME_MAX_NS, ReceivedScore, RejectedRecord, check_payload, read_score
-from api.service.otlp.telemetry_records import TelemetryRecord, TelemetrySpan, count_of, number_of, text_of
+from api.service.otlp.received_scores import (
+    TIME_MAX_NS,
+    ReceivedScore,
+    RejectedRecord,
+    check_payload,
+    finite_number_of,
+    read_score,
+)
+from api.service.otlp.telemetry_records import TelemetryRecord, TelemetrySpan, count_of, text_of
 from events.call import CallRecorded
 from events.envelope import Draft
 from events.evaluation import EvalScored
@@ -68,7 +75,7 @@ def read_call(span: TelemetrySpan) -> ReceivedCall:
         conversation_id=text_of(attributes, names.CONVERSATION),
         input_tokens=count_of(attributes, *names.INPUT_TOKENS),
         output_tokens=count_of(attributes, *names.OUTPUT_TOKENS),
-        cost_usd=number_of(attributes, names.COST_USD),
+        cost_usd=finite_number_of(attributes, names.COST_USD),
         elapsed_ns=elapsed_ns if elapsed_ns <= COUNT_MAX else None,
         error=text_of(attributes, names.ERROR_TYPE) or (names.OTHER_ERROR if span.failed else None),
     )
@@ -264,9 +271,11 @@ def _refusal(index: EvaluationIndex, begun: ReceivedScore | None, received: Rece
         return None
     if found is not None and found[1]:
         return f"evaluation {run_id} has ended"
-    suite = index.started(run_id).suite if begun is None else begun.started.suite
-    if received.suite_stated and received.started.suite != suite:
-        return f"evaluation {run_id} is of the suite {suite}"
+    started = index.started(run_id) if begun is None else begun.started
+    if received.suite_stated and received.started.suite != started.suite:
+        return f"evaluation {run_id} is of the suite {started.suite}"
+    if started.scorer_id not in (None, received.started.scorer_id):
+        return f"evaluation {run_id} is of the scorer {started.scorer_id}"
     return None
 
 

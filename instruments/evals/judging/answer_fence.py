@@ -16,6 +16,8 @@ FENCE = "tallystick-answer"
 ANSWER_CHARS_MAX = 200_000
 """Characters of an answer that a judge gets. A longer one is not judged, since it would be judged in part."""
 
+QUOTE_LETTERS_MIN = 2
+
 AUTHOR_KEYS = ("model", "reported_model", "confidence")
 """What an answer states about itself. A judge does not see it, so that it cannot favour a model."""
 
@@ -46,10 +48,15 @@ def json_line(text: str) -> str:
 def contains_quote(text: str, quote: str) -> bool:
     """Return whether a quote occurs in an answer's text word for word; white space may differ.
 
-    A judge may quote what it was shown, where some characters are written as escapes.
+    A judge may quote what it was shown, where some characters are written as escapes. A quote needs two letters or
+    digits of the answer itself: the places before its texts are ours.
     """
     wanted = _normalized(quote)
-    return bool(wanted) and (wanted in _normalized(text) or _unescaped(wanted) in _normalized(text))
+    places = (line.partition(": ")[0] for line in text.split("\n") if ": " in line)
+    place = next((place for place in places if wanted == place or wanted.startswith(f"{place}:")), "")
+    if sum(map(str.isalnum, wanted.removeprefix(place))) < QUOTE_LETTERS_MIN:
+        return False
+    return wanted in _normalized(text) or _unescaped(wanted) in _normalized(text)
 
 
 def _lines(path: str, value: object) -> list[str]:

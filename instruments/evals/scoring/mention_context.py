@@ -62,6 +62,16 @@ def mention_context(text: str, start: int, end: int) -> MentionContext:
     return MentionContext(before[before_start:], match, after[:after_stop])
 
 
+def following_sentence(text: str, end: int) -> str:
+    """Return the sentence after that of a match which ends at `end`."""
+    after = _normalize(text[end : end + CONTEXT_CHARS_MAX])
+    first = SENTENCE_END.search(after)
+    if first is None:
+        return ""
+    second = SENTENCE_END.search(after, first.end())
+    return after[first.end() : second.end() if second else None]
+
+
 def _normalize(text: str) -> str:
     """Return a text in lower case, with plain apostrophes and without the signs of Markdown; lengths may change."""
     return text.translate(_PUNCTUATION).lower()

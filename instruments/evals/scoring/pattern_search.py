@@ -13,6 +13,7 @@ off is unknown. A joined list that is longer than REGEX_CHARS_MAX is searched it
 endpoint. Other types are those of plugins (`plugins.py`).
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -25,10 +26,12 @@ from instruments.evals.scoring import word_match
 from instruments.evals.scoring.answer_texts import AnswerText, TextLocation
 from instruments.evals.scoring.expected_patterns import ExpectedPattern, Group
 from instruments.evals.scoring.folded_text import FoldedText, fold
+from instruments.evals.scoring.mention_context import SENTENCE_END
 from instruments.evals.scoring.mention_credit import CLAIMED, DENIED, Credit, credit_of_match
 from instruments.evals.scoring.regex_budget import REGEX_CHARS_MAX, RegexBudget
 from instruments.evals.scoring.regex_prefilter import can_match
 from instruments.evals.scoring.semantic_matcher import NearestText, SemanticMatcher
+from instruments.evals.scoring.stated_spans import Span, negation_words, stated_spans
 
 TEXT_CHARS_MAX = 200
 """Characters of a match that a finding quotes."""
@@ -36,10 +39,15 @@ TEXT_CHARS_MAX = 200
 OCCURRENCES_MAX = 32
 """Occurrences of one pattern in one text that are read."""
 
+INNER_CHARS_MAX = 4_000
+"""The longest match of a regex inside which further ones are looked for."""
+
 NO_ENDPOINT = (
     "no embeddings endpoint is configured, and no text contains it literally. Set TALLYSTICK_EMBEDDINGS_URL, or write "
     "another match_type"
 )
+
+_word_end = re.compile(r"\b")
 
 Found = float | None
 """The credit of a pattern, 0..1: 1 if it was found, 0 if not; None if its search was cut off."""
@@ -135,17 +143,28 @@ class PatternSearch:
             if isinstance(found, Unknown):
                 unknown = found
                 continue
-            match = self._with_credit(found, location)
+            match = self._with_credit(found, location, pattern)
             if best is None or match.credit.value > best.credit.value:
                 best = match
             if best.credit.value == CLAIMED:
                 return best
         return unknown or best  # what was not searched may have a better one
 
-    def _with_credit(self, match: PatternMatch, location: TextLocation) -> PatternMatch:
+    def _with_credit(self, match: PatternMatch, location: TextLocation, pattern: ExpectedPattern) -> PatternMatch:
         if not self.reads_language:
             return match
-        return match._replace(credit=credit_of_match(match.item.text, match.start, match.end, location.rules))
+        stated = self._stated(pattern.text, match) if pattern.match_type == "regex" else ()
+        return match._replace(credit=credit_of_match(match.item.text, match.start, match.end, location.rules, stated))
+
+    def _stated(self, pattern: str, match: PatternMatch) -> tuple[Span, ...]:
+        """Return the spans of a match that a regex spells: a negation is its own if it does not match without it."""
+        text, others = match.item.text, list[Span]()
+        for start, end in negation_words(text, match.start, match.end):
+            without = text[:start] + "_" * (end - start) + text[end:]
+            again = self._regex_budget.search(pattern, without, match.start)
+            if isinstance(again, tuple) and again[0] <= start < again[1]:
+                others.append((start, end))
+        return stated_spans(pattern, text, match.start, match.end, others)
 
     def _occurrences(self, pattern: ExpectedPattern, location: TextLocation) -> Iterator[PatternMatch | Unknown]:
         """Yield the occurrences of a pattern in a location, at most OCCURRENCES_MAX in each text."""
@@ -202,6 +221,16 @@ class PatternSearch:
                     break
                 yield PatternMatch(item, *result)
                 at = max(result[1], result[0] + 1)  # past an empty match, which would be found for ever
+                if result[1] - result[0] > INNER_CHARS_MAX:
+                    continue
+                # a match over several sentences may begin with a word about something else, and end with another one
+                sentence_end = SENTENCE_END.search(item.text, *result)
+                if sentence_end is not None:
+                    sentence = self._regex_budget.search(pattern.text, item.text[: sentence_end.end()], result[0])
+                    if isinstance(sentence, tuple):
+                        yield PatternMatch(item, *sentence)
+                word_end = _word_end.search(item.text, result[0] + 1)
+                at = min(at, word_end.start()) if word_end else at
 
     def _semantic(self, pattern: ExpectedPattern, location: TextLocation) -> PatternMatch | Unknown | None:
         literal = self._find(pattern._replace(match_type="substring"), location)

@@ -2,13 +2,13 @@
 
 Spans with `gen_ai.operation.name` become steps: `execute_tool` a tool call, `chat` and the other operations of a model
 a model step. Other spans are ignored. The order is that of the start times, then that of the file. A span whose parent
-is a step of the same kind and name is the same call, recorded by two libraries, and so is a span with an id that
-occurred before. Source: the OTLP specification (ids are hex, 64-bit numbers may be
-texts), and the GenAI semantic conventions.
+is a step of the same kind and name is the same call, recorded by two libraries, and so is an identical span with an id
+that occurred before. A step with the id of another one, or below itself, makes the trace unreadable: it could hide a
+call. Source: the OTLP specification (ids are hex, 64-bit numbers may be texts), and the GenAI semantic conventions.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,6 +29,12 @@ _KINDS = {
 
 _FAILED = (2, "STATUS_CODE_ERROR")
 _NS_PER_MS = 1_000_000
+_ID_CHARS_MAX = 40
+"""Characters of an id that a reason quotes."""
+
+_Key = tuple[str, str | int]
+"""The trace and the id of a span; the number of the span in the file if it has no id."""
+
 _trace_id = re.compile(r"[0-9a-f]{32}")
 _span_id = re.compile(r"[0-9a-f]{16}")
 
@@ -75,14 +81,16 @@ def parse_requests(values: list[Any]) -> SpanTrace:
     spans = [(f"object {number}", span) for number, value in enumerate(values, 1) for span in _spans(value, number)]
     roots = {(str(span.get("traceId")), str(span.get("spanId"))) for _, span in spans if not span.get("parentSpanId")}
     trace_ids = {str(span.get("traceId", "")).lower() for _, span in spans}
-    found: dict[tuple[str, str], _GenAISpan] = {}
+    found: dict[_Key, _GenAISpan] = {}
     for number, (place, span) in enumerate(spans):
         parsed = _parse(span, place)
         if parsed is not None:
-            key = (parsed.trace_id, parsed.span_id or f"without id {number}")
-            found.setdefault(key, parsed)
+            earlier = found.setdefault((parsed.trace_id, parsed.span_id or number), parsed)
+            if earlier is not parsed and repr(earlier) != repr(parsed):  # 1 and True are equal, but not the same
+                raise BadTrace(f"{_named(parsed)} in {place} of the trace file has the id of another span.")
     if len(found) > STEPS_MAX:
         raise BadTrace(f"the trace file has {len(found):,} steps; at most {STEPS_MAX:,} are allowed.")
+    _check_parents(found)
     ordered = sorted(found.values(), key=lambda span: span.start_ns)
     steps = tuple(span.step for span in ordered if not _repeats(span, found.get((span.trace_id, span.parent_id))))
     trace_id = next(iter(trace_ids)) if len(trace_ids) == 1 else ""
@@ -93,6 +101,24 @@ def parse_requests(values: list[Any]) -> SpanTrace:
         trace_id=trace_id if has_trace else None,
         span_id=span_id if has_trace and _span_id.fullmatch(span_id) else None,
     )
+
+
+def _check_parents(found: Mapping[_Key, _GenAISpan]) -> None:
+    """Refuse spans that are below themselves. Errors: BadTrace."""
+    checked: set[_Key] = set()
+    for start in found:
+        key, path = start, set[_Key]()
+        while key not in checked and (span := found.get(key)) is not None:
+            if key in path:
+                raise BadTrace(f"{_named(span)} of the trace file is its own parent, directly or through others.")
+            path.add(key)
+            key = (span.trace_id, span.parent_id)
+        checked |= path
+
+
+def _named(span: _GenAISpan) -> str:
+    """Return a span in words, for a reason."""
+    return f"span {span.span_id[:_ID_CHARS_MAX]!r} ({span.step.name or span.step.kind})"
 
 
 def _repeats(span: _GenAISpan, parent: _GenAISpan | None) -> bool:
@@ -133,9 +159,9 @@ def _parse(span: dict[str, Any], place: str) -> _GenAISpan | None:
     error = attributes.get("error.type") or ((status or {}).get("message") or "error" if failed else None)
     return _GenAISpan(
         start_ns=start_ns,
-        trace_id=str(span.get("traceId", "")).lower(),
-        span_id=str(span.get("spanId", "")).lower(),
-        parent_id=str(span.get("parentSpanId", "")).lower(),
+        trace_id=_id(span, "traceId"),
+        span_id=_id(span, "spanId"),
+        parent_id=_id(span, "parentSpanId"),
         step=AgentStep(
             kind=kind,
             name=name if kind == TOOL else None,
@@ -150,6 +176,12 @@ def _parse(span: dict[str, Any], place: str) -> _GenAISpan | None:
             output_tokens=count_of(_whole_number(attributes.get("gen_ai.usage.output_tokens"))),
         ),
     )
+
+
+def _id(span: dict[str, Any], key: str) -> str:
+    """Return an id in lower case; empty without one, or if it is zero."""
+    text = str(span.get(key) or "").lower()
+    return text if text.strip("0") else ""
 
 
 def _attributes(span: dict[str, Any], place: str) -> dict[str, Any]:

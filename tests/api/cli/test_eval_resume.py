@@ -222,28 +222,25 @@ def test_a_run_of_another_program_is_not_gone_on_with(ledger: Path, fixtures: Pa
     assert "not command:true." in said
 
 
-def test_what_changed_is_reported_and_not_scored_again(ledger: Path, fixtures: Path, notes: Path, line: str) -> None:
+def test_a_suite_whose_scored_scenario_changed_is_refused(ledger: Path, fixtures: Path, notes: Path, line: str) -> None:
     interrupted(ledger, fixtures, notes, line)
     described = json.loads((fixtures / "image-pull" / "scenario.json").read_text())
     described["scoring"] = {"pass_threshold": 80}
     (fixtures / "image-pull" / "scenario.json").write_text(json.dumps(described))
     before = scores(ledger)
-    ended = evaluate(ledger, fixtures, "--agent", line, "--resume", "left")
-    assert ended.code == 0
-    assert "warning: changed since scored: image-pull. What was scored stays, and is not scored again." in ended.err
-    assert scores(ledger)[:2] == before
-    assert asked(notes).count("image-pull") == 1
-    assert [one["scenario_id"] for one in of_type(events(ledger), "scenario_revised")] == ["image-pull"]
+    said = refused(ledger, "eval", "run", fixtures, "--agent", line, "--resume", "left")
+    assert "have changed since run left began, image-pull since they were scored." in said
+    assert scores(ledger) == before
+    assert not of_type(events(ledger), "scenario_revised")
 
 
-def test_what_changed_before_it_was_scored_is_reported_too(
-    ledger: Path, fixtures: Path, notes: Path, line: str
-) -> None:
+def test_so_is_one_with_another_scenario_that_changed(ledger: Path, fixtures: Path, notes: Path, line: str) -> None:
     interrupted(ledger, fixtures, notes, line)
     (fixtures / "throttling" / "investigation.json").write_text('{"evidence": {"case": "throttling", "log": "?"}}')
-    ended = evaluate(ledger, fixtures, "--agent", line, "--resume", "left")
-    assert ended.code == 1
-    assert "the fixtures have changed since the run began; none of those that are scored has." in ended.err
+    said = refused(ledger, "eval", "run", fixtures, "--agent", line, "--resume", "left")
+    assert "have changed since run left began, none of those that were scored." in said
+    assert "--suite-of left" in said
+    done(ledger, "eval", "run", "--suite-of", "left", "--no-baselines", "--agent", line, "--resume", "left")
     assert places(ledger) == ALL
 
 

@@ -157,6 +157,7 @@ def test_what_is_refused(ledger: Path, tmp_path: Path, notes: Path, line: str) -
     assert "second limit" in refused(ledger, *run, "--rate-limit", "1/s", "--rate-limit", "2/s")
     assert "no agent is asked" in refused(ledger, "eval", "run", fixtures, "--max-cost", 1)
     assert "none is asked" in refused(ledger, "eval", "run", fixtures, "--rate-limit", "1/s")
+    assert "--retries: retries an agent" in refused(ledger, "eval", "run", fixtures, "--retries", 3)
     described = json.loads((fixtures / NAMES[1] / "scenario.json").read_text())
     (fixtures / NAMES[1] / "scenario.json").write_text(json.dumps({**described, "scoring": {"pass_threshold": 80}}))
     assert f"run one scored {NAMES[1]}, which changed since then." in refused(ledger, *again)

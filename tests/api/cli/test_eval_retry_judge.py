@@ -62,7 +62,7 @@ def test_retry_after_of_the_judge_pauses_its_jobs(ledger: Path, tmp_path: Path) 
         return valid_reply(asked)
 
     with simulated(limited) as endpoint:
-        limit = f"{endpoint.url}=600/m"
+        limit = f"{endpoint.url.split('/')[2]}=600/m"
         ended = evaluate(ledger, judged, *openai(endpoint.url), "--judge-timeout", 2, "--rate-limit", limit)
         assert ended.code == 2, "a Retry-After beyond the judge's time is an error of the attempt"
     assert times[1] - times[0] >= 3.0

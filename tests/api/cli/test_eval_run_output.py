@@ -51,7 +51,7 @@ def test_the_table_tells_failures_first_with_what_was_missed(ledger: Path, tmp_p
     assert "run mixed" in ended.text
     assert "4 scenarios: 1 passed, 2 failed, 1 error" in ended.text
     assert "Mean 25.0 of 100" in ended.text
-    assert "Errors count 0; without them the mean is 33.3." in ended.text
+    assert "The agent's errors count 0; without them the mean is 33.3." in ended.text
     assert "[1/4] bad #1: 0.0 failed (" in ended.err
 
 

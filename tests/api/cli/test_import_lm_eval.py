@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from events.errors import InvalidEvent
 from tests.api.cli.command import done, refused, tally
+from tests.support.results_imports import left_out
 
 DATE = "2026-11-03T10-20-30.123456"
 TRIVIA = [("Paris", 1.0, 1.0), ("Rome", 0.0, 0.5), ("Oslo", 1.0, 1.0), ("Bern", 0.0, 0.25)]
@@ -61,9 +63,9 @@ def samples() -> list[Json]:
     return lines
 
 
-def written(folder: Path, lines: list[Json] | None = None) -> Path:
+def written(folder: Path, lines: list[Json] | None = None, **stated: object) -> Path:
     path = folder / f"results_{DATE}.json"
-    path.write_text(json.dumps(results(), indent=2))
+    path.write_text(json.dumps({**results(), **stated}, indent=2))
     if lines is not None:
         text = "".join(json.dumps(line) + "\n" for line in lines)
         (folder / f"samples_trivia_{DATE}.jsonl").write_text(text)
@@ -118,6 +120,52 @@ def test_the_samples_alone_lead_to_the_results(tmp_path: Path) -> None:
     written(tmp_path, samples())
     said = refused(tmp_path / "l.db", "import", "results", tmp_path / f"samples_trivia_{DATE}.jsonl")
     assert "Name the file of results beside it" in said
+
+
+SECONDS = "total_evaluation_time_seconds"
+
+
+@pytest.mark.parametrize(
+    ("stated", "member"),
+    [
+        ({"date": 1e300}, "date"),
+        ({"date": -1e11}, "date"),
+        ({SECONDS: "1e12"}, SECONDS),
+        ({"date": 253402300799.0}, SECONDS),
+    ],
+)
+def test_times_outside_of_the_calendar_are_refused(tmp_path: Path, stated: Json, member: str) -> None:
+    message = f"{member} gives a date that is not within the years 1 to 9999"
+    with pytest.raises(InvalidEvent, match=message) as fault:
+        left_out(written(tmp_path, samples(), **stated))
+    assert fault.value.advice == "Correct the value."
+
+
+@pytest.mark.parametrize(
+    ("stated", "what", "count"),
+    [
+        ({"date": None}, "times of the evaluation, whose date is missing or not a number", 1),
+        ({"date": float("nan")}, "times of the evaluation, whose date is missing or not a number", 1),
+        ({"date": 10**400}, "times of the evaluation, whose date is missing or not a number", 1),
+        ({SECONDS: "-5"}, f"durations ({SECONDS}) that are not a number from 0", 1),
+        ({SECONDS: "nan"}, f"durations ({SECONDS}) that are not a number from 0", 1),
+        ({SECONDS: "soon"}, f"durations ({SECONDS}) that are not a number from 0", 1),
+        (
+            {"n-samples": {"trivia": {"original": 9, "effective": 9}}},
+            "samples of trivia that n-samples counts and the file of samples lacks",
+            5,
+        ),
+    ],
+)
+def test_what_is_missing_or_no_event_can_state_is_counted(tmp_path: Path, stated: Json, what: str, count: int) -> None:
+    assert left_out(written(tmp_path, samples(), **stated))[what] == count
+
+
+@pytest.mark.parametrize(
+    "counts", [None, [], {"trivia": 4}, {"trivia": {"effective": "4"}}, {"trivia": {"effective": 3}}]
+)
+def test_counts_of_samples_that_lack_nothing(tmp_path: Path, counts: object) -> None:
+    assert not [what for what in left_out(written(tmp_path, samples(), **{"n-samples": counts})) if "n-samples" in what]
 
 
 @pytest.mark.parametrize(("line", "message"), [("{", "line 9 cannot be read"), ("{}", "line 9 has no doc_id")])

@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.cli.command import done, refused, tally
 from tests.support.inspect_logs import Json, as_eval, as_json, capitals, log, sample, score
-from tests.support.results_imports import imported, not_kept, shown
+from tests.support.results_imports import imported, left_out, not_kept, shown
 from tests.support.server import served
 
 
@@ -77,6 +77,34 @@ def test_what_is_not_kept_is_named_and_counted(tmp_path: Path) -> None:
     assert "Not kept:\n  messages of conversations: 12\n" in text
 
 
+USAGE = {"model_usage": {"m": {"input_tokens": 9, "output_tokens": 5, "input_tokens_cache_read": -3}}}
+
+
+@pytest.mark.parametrize(
+    ("stated", "what"),
+    [
+        ({"working_time": -1}, "working times of samples that are not within 0 to 9,007,199 seconds"),
+        ({"working_time": 1e300}, "working times of samples that are not within 0 to 9,007,199 seconds"),
+        (
+            {"working_time": None, "total_time": -1},
+            "total times of samples that are not within 0 to 9,007,199 seconds",
+        ),
+        ({"completed_at": "x"}, "times of samples that are not a date or an RFC 3339 time"),
+        (USAGE, "counts of tokens that are not whole numbers within 0 to 9,007,199,254,740,991"),
+    ],
+)
+def test_what_no_event_can_state_is_counted(tmp_path: Path, stated: Json, what: str) -> None:
+    made = log([sample(1, 1, {"a": score("C"), "b": score("I")}, **stated)], scorers=["a", "b"])
+    assert left_out(as_json(tmp_path, made))[what] == 1
+
+
+def test_an_end_before_the_begin_is_left_out_and_counted(tmp_path: Path) -> None:
+    stats = {"started_at": "2026-11-01T10:00:10Z", "completed_at": "2026-11-01T10:00:00Z"}
+    answer = imported(tmp_path / "l.db", as_json(tmp_path, capitals() | {"stats": stats}))
+    assert not_kept(answer)["ends of the evaluation that are before its begin"] == 1
+    assert "elapsed_ns" not in stored(tmp_path / "l.db", runs_of(answer)["match"]["run_id"])[-1]["data"]
+
+
 @pytest.mark.parametrize("first", ["json", "eval"])
 def test_a_second_import_adds_nothing_also_from_the_other_file_format(tmp_path: Path, first: str) -> None:
     files = {"json": as_json(tmp_path, capitals()), "eval": as_eval(tmp_path, capitals())}
@@ -130,6 +158,14 @@ def test_other_content_of_the_same_run_is_refused_and_named(tmp_path: Path) -> N
     assert "in conflict" in ended.text
     assert "there already" in ended.text
     assert done(ledger, "log", "--json").out == before
+
+
+def test_a_score_that_the_file_lacks_is_counted(tmp_path: Path) -> None:
+    ledger, made = tmp_path / "l.db", capitals()
+    imported(ledger, as_json(tmp_path, made))
+    for left, message in ((5, "it has 1 score that the file lacks"), (4, "it has 2 scores that the file lacks")):
+        fewer = {**made, "samples": made["samples"][:left]}
+        assert message in tally(ledger, "import", "results", as_json(tmp_path, fewer)).err
 
 
 def test_a_log_that_is_still_written_is_continued(tmp_path: Path) -> None:
@@ -207,7 +243,12 @@ def test_an_interrupted_import_is_continued(tmp_path: Path) -> None:
 
 
 BAD = {
-    "empty": (b"", "none of the known formats"),
+    "empty": (b"", "it is empty."),
+    "cut": (b'{"status": "success", "eval": {"ta', "it is not JSON: Input data was truncated."),
+    "list": (b"[1", "it is not JSON: Input data was truncated."),
+    "half": (b'{"eval": {}, "status": "x", "samples": [{"id": "\\ud83d"}]}', "samples[0].id: must be Unicode text"),
+    "no id": (b'{"results": {"version": 3}, "config": {}}', "it lacks `evalId` of promptfoo."),
+    "no spec": (b'{"status": "success", "samples": []}', "it lacks `eval` of Inspect AI."),
     "text": (b"hello", "none of the known formats"),
     "other": (b'{"a": 1}', "none of the known formats"),
     "zip": (b"PK\x03\x04 and so on", "it is not a complete ZIP file"),
@@ -226,6 +267,14 @@ def test_a_file_that_is_wrong_is_named_and_nothing_is_written(tmp_path: Path, na
     assert message in said
     assert str(path) in said
     assert not (tmp_path / "l.db").exists()
+
+
+@pytest.mark.parametrize("named", ["inspect", "lm-eval", "promptfoo", "deepeval"])
+def test_json_that_is_cut_off_says_so_in_every_format(tmp_path: Path, named: str) -> None:
+    path = tmp_path / "cut.json"
+    path.write_bytes(b'{"results": {')
+    said = refused(tmp_path / "l.db", "import", "results", path, "--format", named)
+    assert "it is not JSON: Input data was truncated." in said
 
 
 def test_wrong_files_beside_a_right_one(tmp_path: Path) -> None:

@@ -223,9 +223,21 @@ def test_the_gate_judges_a_run_by_limits(client: httpx.Client) -> None:
     assert get(client, f"/evaluations/{after}/gate", baseline=before, max_regressions=1, min_score="50.5")["judgement"][
         "reasons"
     ]
+    wide = get(client, f"/evaluations/{after}/gate", baseline=before, drop_in=99)["judgement"]
+    assert (wide["limits"]["drop_scenarios"], wide["test"]["drop_scenarios"]) == (99, 2)
+    itself = client.get(f"/evaluations/{after}/gate?baseline={after}")
+    assert (itself.status_code, itself.json()["field"]) == (400, "run")
     newest = get(client, "/evaluations/latest/gate", baseline="latest", suite=suite)
     assert (newest["baseline"]["run_id"], newest["candidate"]["run_id"]) == (before, after)
     assert newest["judgement"] == judged["judgement"]
+
+
+def test_only_runs_before_the_candidate_show_what_was_flaky(client: httpx.Client) -> None:
+    suite = fresh("suite")
+    first, second, third = (evaluate(client, suite, "1", points) for points in (90, 10, 90))
+    assert get(client, f"/evaluations/{second}/gate", baseline=first)["judgement"]["flaky"] == []
+    (flaky,) = get(client, f"/evaluations/{third}/gate", baseline=first)["judgement"]["flaky"]
+    assert (flaky["attempts"], flaky["passed"]) == (2, 1)
 
 
 @pytest.mark.parametrize(

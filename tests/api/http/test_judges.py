@@ -87,6 +87,7 @@ def test_who_may_label(tmp_path: Path) -> None:
         "chief": (("append", "read", "review"), "any"),
         "reader": (("read",), "any"),
         "agent": (("append", "read"), "none"),
+        "judge:example": (("append", "read"), "any"),
     }
     secrets = {
         name: tokens.add(name, scopes, system_clock(), review=review)[1] for name, (scopes, review) in held.items()
@@ -101,6 +102,9 @@ def test_who_may_label(tmp_path: Path) -> None:
         refusal = label("agent", passed=True)
         assert refusal.status_code == 403
         assert "may not label answers" in refusal.json()["detail"]
+        refusal = label("judge:example", passed=True)
+        assert refusal.status_code == 403
+        assert "judges are checked against labels" in refusal.json()["detail"]
         assert label("ann", passed=True).json()["reviews"] == 1
         assert label("bo", passed=True).json()["reviews"] == 0
         refusal = label("bo", passed=False)

@@ -78,6 +78,31 @@ def test_records_are_known_in_any_batch_and_others_with_their_ids_are_rejected(c
     assert [call["input_tokens"] for call in events(client, "call.recorded.v1")] == [5]
 
 
+def test_a_run_takes_the_scores_of_one_scorer(client: httpx.Client) -> None:
+    named = [log_record({**SCORE, NAME: name, "tallystick.run_id": "one"}) for name in ("Relevance", "Tone")]
+    others = [log_record({**SCORE, NAME: name, "tallystick.run_id": "two"}) for name in ("Tone", "Relevance")]
+    said = [
+        client.post("/v1/logs", json=logs(*records)).raise_for_status().json() for records in (named, named[1:], others)
+    ]
+    for answer, reason in zip(
+        said, ("one is of the scorer Relevance", "one is of", "two is of the scorer Tone"), strict=True
+    ):
+        assert answer["partialSuccess"]["rejectedLogRecords"] == "1"
+        assert f"1: evaluation {reason}" in answer["partialSuccess"]["errorMessage"]
+    assert [score["scorer_id"] for score in events(client, "eval.scored.v3")] == ["Relevance", "Tone"]
+
+
+def test_a_cost_that_is_no_number_is_rejected(client: httpx.Client) -> None:
+    call = {"gen_ai.operation.name": "chat"}
+    spans = [span(number, {**call, "tallystick.cost_usd": cost}) for number, cost in enumerate((0.5, 1e300), 1)]
+    spans.append(span(3, call))
+    spans[2]["attributes"].append({"key": "tallystick.cost_usd", "value": {"doubleValue": "NaN"}})
+    answer = client.post("/v1/traces", json=traces(spans)).raise_for_status().json()
+    assert answer["partialSuccess"]["rejectedSpans"] == "2"
+    assert "1: tallystick.cost_usd is not a finite number" in answer["partialSuccess"]["errorMessage"]
+    assert [each["cost_usd"] for each in events(client, "call.recorded.v1")] == [0.5]
+
+
 @pytest.mark.slow
 def test_the_same_record_from_another_agent_is_the_same(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"

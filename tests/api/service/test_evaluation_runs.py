@@ -9,6 +9,9 @@ from msgspec import structs
 
 from api.errors import RunEnded
 from api.service.evaluation.attempt_workers import score_attempts
+from api.service.evaluation.cost_budget import check_budget
+from api.service.evaluation.eval_run_command import EvalRunCommand
+from api.service.evaluation.options import EvalOptions, JudgeOptions
 from api.service.evaluation.run_operations import (
     EvalRun,
     GradedAttempt,
@@ -24,13 +27,31 @@ from api.service.store import LocalStore
 from events.errors import InvalidEvent, MalformedInput
 from events.evaluation import EvalFinished, EvalScored, EvalStarted
 from events.registry import VOCABULARY
-from ledger.errors import LedgerUnavailable, LifecycleViolation
+from instruments.evals.scoring.semantic_matcher import SemanticMatcher
+from ledger.errors import InvalidQuery, LedgerUnavailable, LifecycleViolation
 from tests.api.service.ledgers import (
     digest_of,
     head,
     refusal,
     within,
 )
+
+
+@pytest.mark.parametrize("amount", [0, -1, 2_000_000_000, float("nan"), float("inf")])
+def test_a_budget_outside_of_its_limits_is_refused_with_the_limits(amount: float) -> None:
+    with pytest.raises(InvalidQuery, match="not an amount above 0 and up to 1,000,000,000 US dollars"):
+        check_budget(amount, "agent")
+    check_budget(1_000_000_000, "agent")
+
+
+def test_retries_are_refused_where_nobody_is_asked() -> None:
+    with pytest.raises(InvalidQuery, match="and none is asked"):
+        EvalRunCommand(EvalOptions(suite_of="one", retries=3), None)
+    EvalRunCommand(EvalOptions(suite_of="one", retries=0), None)
+    EvalRunCommand(EvalOptions(suite_of="one", retries=3), SemanticMatcher("none"))
+    EvalRunCommand(EvalOptions(suite_of="one", retries=3, agent="true"), None)
+    EvalRunCommand(EvalOptions(suite_of="one", retries=3, judge=JudgeOptions(spec="command:true")), None)
+
 
 STARTED = EvalStarted(run_id="one", suite="kube", scenarios=3, attempts=1)
 _scored = VOCABULARY.event_types["eval.scored.v1"].draft
@@ -71,8 +92,23 @@ def test_of_two_who_go_on_at_once_each_attempt_is_of_one(tmp_path: Path) -> None
             await find_unfinished(store, "one")
         return await scores(store)
 
+    # 'b' of the other process took as long as the recorded one, and counts as the same answer
     assert found[:3] == [("a", 1, 100.0), ("b", 1, 100.0), ("c", 1, 0.0)]
     assert sorted(place for place, *_ in found[3:]) == ["d", "e"]
+
+
+def test_an_answer_to_an_attempt_that_another_process_has_recorded_is_marked(tmp_path: Path) -> None:
+    @within(tmp_path / "ledger.db")
+    async def found(ledger: LedgerService) -> list[bool]:
+        store = LocalStore(ledger)
+        one = await begin_run(store, STARTED)
+        other = await find_unfinished(store, "one")
+        assert not any(each.superseded for each in await add_scores(store, one, [graded("a", elapsed_ns=7)]))
+        again = await add_scores(store, one, [graded("a", elapsed_ns=7)])
+        late = await add_scores(store, other, [graded("a", elapsed_ns=8), graded("b", elapsed_ns=8)])
+        return [each.superseded for each in (*again, *late)]
+
+    assert found == [False, True, False]
 
 
 def test_an_id_that_somebody_took_keeps_no_score_out(tmp_path: Path) -> None:

@@ -61,12 +61,18 @@ def test_code_0_is_an_answer(tmp_path: Path) -> None:
     assert (output.failure, output.error) == (None, None)
 
 
-@pytest.mark.parametrize("wait", [-1, "30", True, None, 1e12, [3]])
+@pytest.mark.parametrize("wait", [-1, "30", True, None, [3]])
 def test_a_wait_that_is_none_states_nothing(tmp_path: Path, wait: object) -> None:
     output = stating(tmp_path, error(kind="rate_limit", retry_after_s=wait, endpoint="no host", message=7))
     assert output.detail == f"{PROGRAM}: its endpoint refused for its rate limit"
     assert output.error is not None
     assert (output.error.retry_after_s, output.error.endpoint, output.error.message) == (None, None, None)
+
+
+@pytest.mark.parametrize("wait", [1e12, 1e308, 10**400])
+def test_an_enormous_wait_is_one_that_no_run_waits_for(tmp_path: Path, wait: float) -> None:
+    pause = parse_pause(stating(tmp_path, error(kind="rate_limit", retry_after_s=wait)).detail)
+    assert pause == StatedPause(1e9, None)
 
 
 def test_the_wait_is_never_rounded_down(tmp_path: Path) -> None:

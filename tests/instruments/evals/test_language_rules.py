@@ -16,6 +16,7 @@ from instruments.evals.scoring.keyword_list import keyword_list_size
 from instruments.evals.scoring.mention_context import CONTEXT_CHARS_MAX, MentionContext, mention_context
 from instruments.evals.scoring.mention_credit import ReadingRules, alternatives_in, credit_of_match, hedge_of
 from instruments.evals.scoring.negation import negation_of
+from instruments.evals.scoring.stated_spans import negation_words, stated_spans
 from tests.support.paths import SHARED
 
 
@@ -263,6 +264,29 @@ def test_a_credit_says_why_it_is_not_1() -> None:
     assert read("<tag>, disk, DNS, probe, quota") == (0.2, "one of 5 keywords, not a sentence")
     for phrase in ("It might be the <tag>", "It is the <tag>, the disk or DNS", "<tag>, disk, DNS, probe"):
         assert read(phrase, ReadingRules()) == (1.0, None)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "spans"),
+    [
+        (r"image\b.*\bmissing", "the image is not missing", ["image", "missing"]),
+        (r"image\b.*\b(?:not found|missing)", "the image was not found", ["image", "not found"]),
+        (r"disk[ -]?pressure", "disk pressure", ["disk pressure"]),
+        (r"(?:does not|doesn.t) exist", "it does not exist", ["does not exist"]),
+        (r"\bfill\w* the disk", "logs filled the disk", ["filled the disk"]),
+        (r"(?<!no )\bmemory leak", "a memory leak", ["memory leak"]),
+        (r"\d+", "exit 137", []),
+    ],
+)
+def test_the_spans_of_a_match_are_those_that_the_regex_spells(pattern: str, text: str, spans: list[str]) -> None:
+    assert [text[start:end] for start, end in stated_spans(pattern, text, 0, len(text))] == spans
+
+
+def test_a_negation_that_a_match_does_not_need_is_none_of_the_pattern() -> None:
+    text = "the tag is not missing"
+    assert negation_words(text, 0, len(text)) == [(11, 14)]
+    pattern = r"tag\b.*\b(?:(?:not|never) pushed|missing)"
+    assert stated_spans(pattern, text, 0, len(text), [(11, 14)])[-1] == (15, 22)
 
 
 phrases = st.lists(

@@ -13,6 +13,7 @@ from instruments.routers.endpoint_limits import (
     EndpointLimits,
     EndpointRate,
     PauseTooLong,
+    describe_seconds,
     endpoint_name,
     parse_retry_after,
 )
@@ -26,7 +27,7 @@ from tests.support.event_loop import run
         ("30/m", AGENT, 2.0),
         ("0.5/h", AGENT, 7_200.0),
         ("api.example.com=60/m", "api.example.com", 1.0),
-        ("https://API.example.com:8443/v1=1/s", "api.example.com:8443", 1.0),
+        (" API.example.com:8443 = 1/s", "api.example.com:8443", 1.0),
         ("[::1]:8080=4/s", "[::1]:8080", 0.25),
     ],
 )
@@ -35,7 +36,24 @@ def test_rates(text: str, endpoint: str, interval_s: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "5", "0/s", "-1/s", "5/d", "=5/s", "a b=5/s", "host=5", "nan/s", "1e3/s", "5/s=host"]
+    "text",
+    [
+        "",
+        "5",
+        "0/s",
+        "-1/s",
+        "5/d",
+        "=5/s",
+        "a b=5/s",
+        "host=5",
+        "nan/s",
+        "1e3/s",
+        "5/s=host",
+        "http://x/=3/s",
+        "https://api.example.com=1/s",
+        "x/v1=1/s",
+        "me@x=1/s",
+    ],
 )
 def test_what_is_no_rate(text: str) -> None:
     with pytest.raises(InvalidQuery):
@@ -119,6 +137,18 @@ def test_too_long_a_pause_is_refused_and_never_cut_short() -> None:
     with pytest.raises(PauseTooLong, match="host asks to wait 2 h"):
         limits.acquire_blocking("host")
     run(limits.acquire(["other"]))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (30, "30 s"), (599.5, "599.5 s"), (2_700, "45 min"), (3_600, "60 min"), (3_600.2, "60 min 1 s"),
+        (3_601, "60 min 1 s"), (7_200, "2 h"), (7_201, "2 h 1 s"), (86_460, "24 h 1 min"),
+        (1e9, "277,777 h 46 min 40 s"),
+    ],
+)  # fmt: skip
+def test_times_in_words_differ_where_the_times_do(seconds: float, text: str) -> None:
+    assert describe_seconds(seconds) == text
 
 
 def test_retry_after() -> None:

@@ -97,6 +97,27 @@ def test_runs_of_a_version_are_taken_together() -> None:
     assert all(not one.rows for one in row.results)
 
 
+@pytest.mark.parametrize("failure", ["judge", "embeddings", "component"])
+def test_an_error_of_what_scores_is_in_no_figure(failure: str) -> None:
+    found = only(
+        begin("r"), score("r", "a", 90), fail("r", "a", 2, failure=failure), score("r", "b", 80),
+        fail("r", "b", 2, failure="crash"), fail("r", "c", failure=failure), end("r"),
+    )  # fmt: skip
+    (row,) = found.rows
+    assert (row.scenarios, row.scored, row.errors, row.unmeasured) == (3, 2, 3, 2)
+    assert (row.mean, row.mean_scored, row.pass_rate) == ((90 + 40) / 2, 85, 0.75)
+    assert (row.stable, row.flaky, row.failing, row.broken) == (1, 1, 0, 1)
+    assert [(one.scenario_id, one.verdict, one.measured, one.attempts, one.mean) for one in row.results] == [
+        ("a", "stable", 1, 2, 90), ("b", "flaky", 2, 2, 40), ("c", "error", 0, 1, None),
+    ]  # fmt: skip
+
+
+def test_where_nothing_could_be_scored_there_is_no_figure() -> None:
+    (row,) = only(begin("r"), *(fail("r", name, failure="judge") for name in "ab"), end("r")).rows
+    assert (row.mean, row.mean_scored, row.pass_rate, row.pass_of) == (None, None, None, ())
+    assert (row.broken, row.failing, row.unmeasured) == (2, 0, 2)
+
+
 def test_the_interval_of_a_mean_is_over_scenarios_however_often_each_was_tried() -> None:
     once = only(begin("r"), *(score("r", name, points) for name, points in (("a", 60), ("b", 70), ("c", 80)))).rows[0]
     often = only(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.cli.command import done, refused, tally
 from tests.support.deepeval_runs import Json, capitals, case, metric, run, talk, written
-from tests.support.results_imports import imported, not_kept, scores_of, shown
+from tests.support.results_imports import imported, left_out, not_kept, scores_of, shown
 
 
 def runs_of(answer: Json) -> Json:
@@ -68,6 +68,8 @@ def test_what_is_not_kept_is_named_and_counted(tmp_path: Path) -> None:
         "metadata of test cases": 1,
         "comments of test cases": 1,
         "traces": 1,
+        "durations of the whole test run": 1,
+        "durations of test cases with their metrics": 4,
         "tokens of models that evaluated metrics": 7,
         "detailed logs of metrics": 1,
         "marks of metrics as flaky": 1,
@@ -146,6 +148,31 @@ def test_a_score_that_is_no_points_is_skipped(tmp_path: Path, score: float, says
     run_id = runs_of(answer)["M"]["run_id"]
     assert (runs_of(answer)["M"]["scored"], runs_of(answer)["M"]["skipped"]) == (1, 1)
     assert scores_of(tmp_path / "l.db", run_id)[1]["detail"] == says
+
+
+def test_a_metric_that_does_not_state_whether_it_passed_is_skipped_and_counted(tmp_path: Path) -> None:
+    made = run([case("a", [metric("M", 1.0)]), case("b", [metric("M", 0.75, success=None)])])
+    answer = imported(tmp_path / "l.db", written(tmp_path, made))
+    assert not_kept(answer)["scores of metrics that do not state whether they passed"] == 1
+    score = scores_of(tmp_path / "l.db", runs_of(answer)["M"]["run_id"])[1]
+    assert (score["state"], score["detail"]) == ("skipped", "the metric does not state whether it passed")
+
+
+@pytest.mark.parametrize(
+    ("stated", "what"),
+    [
+        ({"completionTime": -1}, "times of answers (completionTime) that are not within 0 to 9,007,199 seconds"),
+        ({"completionTime": 1e300}, "times of answers (completionTime) that are not within 0 to 9,007,199 seconds"),
+        ({"completionTime": 10**400}, "times of answers (completionTime) that are not within 0 to 9,007,199 seconds"),
+        ({"completionTime": "long"}, "times of answers (completionTime) that are not within 0 to 9,007,199 seconds"),
+        ({"inputTokenCount": -3}, "counts of tokens that are not whole numbers within 0 to 9,007,199,254,740,991"),
+        ({"outputTokenCount": 1.5}, "counts of tokens that are not whole numbers within 0 to 9,007,199,254,740,991"),
+        ({"runDuration": -5}, "durations of test cases with their metrics"),
+    ],
+)
+def test_what_no_event_can_state_is_counted_once_for_each_test_case(tmp_path: Path, stated: Json, what: str) -> None:
+    made = run([case("a", [metric("M", 1.0), metric("N", 1.0)], **stated)])
+    assert left_out(written(tmp_path, made))[what] == 1
 
 
 def test_a_conversation_is_kept_with_its_last_answer(tmp_path: Path) -> None:

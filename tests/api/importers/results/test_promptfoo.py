@@ -8,7 +8,7 @@ import pytest
 from api.importers.results.promptfoo_reader import model_of
 from tests.api.cli.command import done, refused, tally
 from tests.support.promptfoo_results import Json, capitals, check, evaluation, graded, result, written
-from tests.support.results_imports import imported, not_kept, scores_of, shown
+from tests.support.results_imports import imported, left_out, not_kept, scores_of, shown
 
 
 def first_run(answer: Json) -> Json:
@@ -150,6 +150,43 @@ def test_what_is_not_kept_is_named_and_counted(tmp_path: Path) -> None:
         "traces": 1,
         "tags of the evaluation": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("stated", "what"),
+    [
+        ({"latencyMs": -1}, "latencies of answers that are not within 0 to 9,007,199 seconds"),
+        ({"latencyMs": 1e300}, "latencies of answers that are not within 0 to 9,007,199 seconds"),
+        (
+            {"tokenUsage": {"prompt": -3, "completion": 5}},
+            "counts of tokens that are not whole numbers within 0 to 9,007,199,254,740,991",
+        ),
+    ],
+)
+def test_what_no_event_can_state_is_counted(tmp_path: Path, stated: Json, what: str) -> None:
+    path = written(tmp_path, evaluation([result(0, 0, {"city": "Oslo"}, graded(), **stated)]))
+    assert left_out(path)[what] == 1
+
+
+def test_times_of_the_evaluation_that_are_none_are_counted_once(tmp_path: Path) -> None:
+    made = capitals()
+    made["results"] |= {"timestamp": "x", "stats": {"durationMs": -1}}
+    found = left_out(written(tmp_path, made))
+    assert found["times of the evaluation that are not a date or an RFC 3339 time"] == 1
+    assert found["durations (stats.durationMs) that are not a number from 0"] == 1
+
+
+def test_an_end_after_the_year_9999_is_the_fault_of_its_file(tmp_path: Path) -> None:
+    made = capitals()
+    made["results"] |= {"timestamp": "9999-12-31T23:59:59Z", "stats": {"durationMs": 100_000}}
+    bad, good = written(tmp_path, made, "bad.json"), written(tmp_path, capitals())
+    ended = tally(tmp_path / "l.db", "import", "results", bad, good)
+    assert ended.code == 1
+    message = (
+        "bad.json: stats.durationMs gives a date that is not within the years 1 to 9999. Correct the value. Nothing"
+    )
+    assert message in " ".join(ended.err.split())
+    assert "2 runs with" in ended.text
 
 
 @pytest.mark.parametrize("rearranged", [False, True])

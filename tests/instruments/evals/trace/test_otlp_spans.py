@@ -103,6 +103,12 @@ def test_one_call_that_two_libraries_or_batches_recorded_is_one_step(tmp_path: P
     assert [step.name for step in trace.steps] == ["search", "fetch"]
 
 
+@pytest.mark.parametrize("id_", ["", None, "0" * 16])
+def test_spans_without_an_id_are_calls_of_their_own(tmp_path: Path, id_: str | None) -> None:
+    calls = [tool(2, name, spanId=id_, parentSpanId=id_) for name in ("ls", "ls", "rm")]
+    assert [step.name for step in trace_of(tmp_path, request(*calls)).steps] == ["ls", "ls", "rm"]
+
+
 def test_one_request_over_several_lines_is_read(tmp_path: Path) -> None:
     reply = exporting(tmp_path, json.dumps(request(tool(2, "search")), indent=2))
     assert reply.trace is not None
@@ -143,6 +149,19 @@ def test_an_attempt_that_fails_keeps_its_trace(tmp_path: Path) -> None:
         (json.dumps({"resourceSpans": 3}), "resourceSpans in object 1 of the trace file is not a list"),
         (json.dumps(request(span(2))), "a span execute_tool in object 1 of the trace file has no gen_ai.tool.name"),
         (json.dumps(request(tool(2, "x", startTimeUnixNano="soon"))), "startTimeUnixNano of a span in object 1"),
+        (
+            json.dumps(request(tool(2, "rm", parentSpanId=f"{2:016x}"))),
+            f"span '{2:016x}' (rm) of the trace file is its",
+        ),
+        (
+            json.dumps(request(tool(2, "rm", parentSpanId=f"{3:016x}"), tool(3, "rm", parentSpanId=f"{2:016x}"))),
+            f"span '{2:016x}' (rm) of the trace file is its own parent, directly or through others.",
+        ),
+        (
+            json.dumps(request(tool(2, "ls"), tool(2, "rm"))),
+            f"span '{2:016x}' (rm) in object 1 of the trace file has the id of another span.",
+        ),
+        (json.dumps(request(tool(2, "rm", '{"all": 0}'), tool(2, "rm", '{"all": false}'))), "the id of another span."),
         (b"\xff\xfe", "line 1 of the trace file is not JSON"),
         ("[" * 100_000, "nested too deep"),
         (b" " * (TRACE_BYTES_MAX + 1), "the trace file has more than 4,194,304 bytes."),
