@@ -11,6 +11,9 @@ import msgspec
 from events.limits import ITEMS_MAX
 from events.payload import Confidence, Count, Digest, Label, Payload, PayloadPart, StreamId, StreamName, Text
 
+AGENT_PREFIX = "judge:"
+"""What the name of a judge as an agent begins with."""
+
 Preferred = Literal["first", "second", "tie"]
 """The better one of two answers."""
 

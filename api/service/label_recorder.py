@@ -15,9 +15,8 @@ from api.service.shared_fields import shared_fields
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts
 from events.evaluation import EvalScored
-from events.judge import EvalLabelled
+from events.judge import AGENT_PREFIX, EvalLabelled
 from events.registry import VOCABULARY
-from instruments.evals.judging.judge import AGENT_PREFIX
 from instruments.evals.judging.label_ids import label_id_of
 from ledger.errors import InvalidQuery, NotFound
 from projections.evaluation.evaluation_index import EvaluationIndex

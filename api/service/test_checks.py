@@ -12,7 +12,6 @@ from events.limits import PAGE_EVENTS_MAX
 from events.observation import ObservationRecorded, ObservationScanned
 from events.registry import VOCABULARY
 from ledger.log import LogReader, Query
-from projections.resolve.statement import complete_test
 
 CHECKED: Final = frozenset((DecisionTestStated, ObservationRecorded, ObservationScanned, DecisionReviewed))
 """The types of payloads that `check_tests` checks."""
@@ -30,6 +29,8 @@ def check_tests(draft: Draft, caller: Principal, now: datetime, index: int) -> N
     """
     data = draft.data
     if isinstance(data, DecisionTestStated):
+        from projections.resolve.statement import complete_test  # noqa: PLC0415 - loads numpy
+
         try:
             draft.data = complete_test(data)
         except InvalidEvent as error:

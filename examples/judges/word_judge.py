@@ -1,4 +1,4 @@
-"""A judge without a language model: a criterion is met if the answer has a third of its reference's words.
+"""A judge without a language model: a criterion is met if the answer has a quarter of its reference's words.
 
 It shows the contract of a judge that is a command: the prompt on standard input, one JSON object on standard output.
 As a judge it is poor, since it knows words and no meaning: use a language model for real verdicts.
@@ -10,7 +10,7 @@ import sys
 
 WORD = re.compile(r"[a-z]{4,}")
 FENCE = re.compile(r"^<tallystick-answer ([0-9a-f]+)>\n(.*)\n</tallystick-answer \1>$", re.MULTILINE)
-ENOUGH = 1 / 3
+ENOUGH = 1 / 4
 """The share of the reference's words that meets a criterion."""
 
 

@@ -32,7 +32,8 @@ def print_pairs(summary: "PairSummary") -> None:
         f"{summary.judge} compared {pluralize(compared, 'pair')}: {summary.first_run} better in {summary.first}, "
         f"{summary.second_run} in {summary.second}, {pluralize(summary.ties, 'tie')}."
     )
-    typer.echo(f"The preference changed with the order in {summary.order_disagreements} of {compared}.")
+    if compared:
+        typer.echo(f"The preference changed with the order in {summary.order_disagreements} of {compared}.")
 
 
 def _better(summary: "PairSummary", pair: "ComparedPair") -> str:

@@ -37,7 +37,7 @@ def _print_judge(console: Console, judge: JudgeReport) -> None:
     if judge.biases:
         _print_biases(console, judge)
     if judge.errors:
-        console.print(f"{pluralize(judge.errors, 'answer')} without a verdict: the judge gave no usable reply.")
+        console.print(f"{pluralize(judge.errors, 'error')}: the judge gave no usable reply.")
     console.print()
 
 

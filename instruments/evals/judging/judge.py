@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from events.judge import JudgeVote, PairVote, Preferred
+from events.judge import AGENT_PREFIX, JudgeVote, PairVote, Preferred
 from events.limits import AGENT_NAME_CHARS_MAX, LABEL_CHARS_MAX
 from events.payload import Confidence
 from instruments.answer import RouterAnswer
@@ -29,8 +29,6 @@ from instruments.evals.scenario import Scenario
 from instruments.stored_text import sha256_hex
 
 SCORER_ID = "judge"
-AGENT_PREFIX = "judge:"
-
 DIGEST_CHARS = 8
 """Hex digits of the prompt's digest in the version of the scorer."""
 

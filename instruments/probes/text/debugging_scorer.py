@@ -127,12 +127,13 @@ class DebuggingScorer2:
         suspects = blamed | set(rejected)
         if not suspects and not _pool_named(stated):
             return ProbeScore(valid=False)
-        sound = CAUSE not in rejected and not takes_back(text) and not _contradicts(sections.get("fix"), text)
+        taken_back = takes_back(text, sections.get("rejected"))
+        sound = CAUSE not in rejected and not taken_back and not _contradicts(sections.get("fix"), text)
         cause = _score_cause(stated, blamed) if sound else 0.0
         dimensions = {
             "cause": cause,
             "evidence": _score_evidence(sections, text),
-            "rejection": 0.0 if takes_back(text) else score_rejection(rejected, blamed),
+            "rejection": 0.0 if taken_back else score_rejection(rejected, blamed),
             "fix": _score_fix(sections.get("fix") or text, labelled="fix" in sections),
         }
         worth = {name: value * (cause if name in {"evidence", "fix"} else 1.0) for name, value in dimensions.items()}

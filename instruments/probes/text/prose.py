@@ -191,9 +191,13 @@ def _denies_the_last(sentence: Sentence) -> bool:
     return any(_match(sentence.words, index)[0] == "back" for index in range(1, min(4, len(sentence.words))))
 
 
-def takes_back(answer: TokenizedAnswer) -> bool:
-    """Whether an answer says of all that it says that it is not true: `none of this is true`."""
-    return any(_match(answer.words, index)[0] == "all" for index in range(len(answer)))
+def takes_back(answer: TokenizedAnswer, rejected: TokenizedAnswer | None = None) -> bool:
+    """Whether an answer says of all that it says that it is not true: `none of this is true`.
+
+    At the beginning of what it rejects it says that of those causes alone: `none of the following is the cause`.
+    """
+    taken_back = sum(_match(answer.words, index)[0] == "all" for index in range(len(answer)))
+    return taken_back > (rejected is not None and len(rejected) > 0 and _match(rejected.words, 0)[0] == "all")
 
 
 def is_keyword_list(words: list[str], marks: list[str]) -> bool:
